@@ -1,0 +1,91 @@
+# How Headgate is built, checked and tried. `make` alone lists the targets.
+#
+#   PYTHON=python3.13 make test    another interpreter (`make clean` between them)
+#   HEADGATE_PURE=1 make test      the plain files only, nothing compiled
+#   HEADGATE_REQUIRE=1 make test   fail where the core does not compile
+#   JOBS=1 make test               one test process instead of two
+
+PYTHON ?= python3
+JOBS ?= 2
+VENV := .venv
+BENCH := .venv-bench
+PIP := -m pip --disable-pip-version-check install -qq
+
+PURE := $(filter-out 0,$(HEADGATE_PURE))
+
+# Where a compiler stands ready, continuous integration does not let the compiled half go untested.
+ifeq ($(CI)$(PURE),true)
+ifneq ($(shell command -v cc || command -v gcc || command -v clang),)
+export HEADGATE_REQUIRE := 1
+endif
+endif
+
+FORM := $(if $(PURE),pure,$(if $(filter-out 0,$(HEADGATE_REQUIRE)),compiled,either))
+PACKAGE := $(VENV)/.package-$(FORM)
+TOOLS := $(VENV)/.tools
+SOURCES := pyproject.toml setup.py MANIFEST.in \
+	$(shell find src -name '*.py' -o -name '*.pxd' -o -name '*.lua' -o -name py.typed)
+PYTEST := $(VENV)/bin/python -m pytest -n $(JOBS)
+
+.PHONY: help run test check bench soak twins clean
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 14
+
+run: $(PACKAGE) ## a burst against every algorithm, drawn in the terminal
+	@$(VENV)/bin/python examples/burst.py
+
+# The source tree never holds compiled modules, so PYTHONPATH=src is the interpreted form.
+test: check ## everything: check, then the suite compiled, then interpreted
+ifeq ($(PURE),)
+	@if $(VENV)/bin/python -c 'import sys, headgate; sys.exit(not headgate.COMPILED)'; \
+	then HEADGATE_FORM=compiled $(PYTEST); \
+	else echo "Nothing is compiled here (HEADGATE_REQUIRE=1 says why): the interpreted suite only."; \
+	fi
+	HEADGATE_FORM=interpreted PYTHONPATH=src $(PYTEST)
+else
+	HEADGATE_FORM=interpreted $(PYTEST)
+endif
+
+check: $(TOOLS) ## lint, format, types, layers, fresh twins
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy --strict src/headgate tools
+	PYTHONPATH=src $(VENV)/bin/lint-imports --cache-dir .cache/imports
+	PYTHONPATH=src $(VENV)/bin/python tools/twins.py --check
+
+twins: $(TOOLS) ## render the Lua twin and the C types of every step
+	PYTHONPATH=src $(VENV)/bin/python tools/twins.py
+
+bench: $(BENCH)/.package ## measure against the peers, in an environment of its own
+	$(BENCH)/bin/python benchmarks/memory.py
+
+soak: $(TOOLS) ## the same proofs at length: more examples, traces ten times as long
+	HEADGATE_SOAK=10 $(PYTEST) -m "not realtime" --timeout 3600
+
+clean: ## back to a fresh clone
+	rm -rf $(VENV) $(BENCH) build dist .cache .pytest_cache .ruff_cache .hypothesis src/*.egg-info
+	find src -name '*.so' -delete
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+# build/lib* goes first: setuptools would pack modules that have since been deleted. After a change
+# of setup.py all of it goes: the C may come out differently, and time stamps do not tell.
+$(PACKAGE): $(SOURCES) | $(VENV)/bin/python
+	@rm -rf $(if $(filter setup.py,$?),build,build/lib* build/bdist*) $(VENV)/.package-*
+	$(VENV)/bin/python $(PIP) ".[demo]"
+	@$(VENV)/bin/python -c 'import headgate; print("headgate", headgate.__version__, \
+	  "installed,", "compiled" if headgate.COMPILED else "interpreted")'
+	@touch $@
+
+$(TOOLS): pyproject.toml | $(PACKAGE)
+	$(VENV)/bin/python $(PIP) "headgate[dev]"
+	@touch $@
+
+$(BENCH)/.package: $(SOURCES) benchmarks/requirements.txt
+	test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
+	@rm -rf build/lib* build/bdist*
+	$(BENCH)/bin/python $(PIP) . -r benchmarks/requirements.txt
+	@touch $@

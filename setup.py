@@ -1,0 +1,101 @@
+"""Adds the compiled core where it can be had; everything else is in pyproject.toml.
+
+HEADGATE_PURE=1     no extensions: the plain files, interpreted
+HEADGATE_REQUIRE=1  a core that does not compile fails the build (wheels, continuous integration)
+neither             compile, and carry on with the plain files where that fails
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+SOURCE = Path("src")
+DIRECTIVES = {
+    "language_level": 3,
+    "annotation_typing": False,
+    "infer_types": True,
+    "cdivision": True,
+    "boundscheck": False,
+    "wraparound": False,
+    "freethreading_compatible": True,
+}
+
+
+def extensions() -> list[Extension]:
+    """The compiled core, or nothing where it is not wanted or Cython cannot translate it."""
+    if wanted("HEADGATE_PURE"):
+        return []
+    try:
+        found = translated()
+    except Exception as error:
+        if wanted("HEADGATE_REQUIRE"):
+            raise
+        print(f"headgate: installing without the compiled core: {type(error).__name__}: {error}")
+        return []
+    for extension in found:
+        # Set here and not when the extension is made: cythonize() drops it.
+        extension.optional = not wanted("HEADGATE_REQUIRE")
+    return found
+
+
+def wanted(name: str) -> bool:
+    """Whether the environment asks for `name`; empty and 0 are no."""
+    return os.environ.get(name, "") not in {"", "0"}
+
+
+def translated() -> list[Extension]:
+    """Every module that has its C types in a .pxd beside it, as C under build/."""
+    from Cython.Build import cythonize  # noqa: PLC0415 - a plain install does without Cython
+
+    typed = [path for path in sorted(SOURCE.rglob("*.py")) if path.with_suffix(".pxd").exists()]
+    return cythonize(
+        [Extension(dotted(path), [path.as_posix()]) for path in typed],
+        include_path=[SOURCE.as_posix()],
+        build_dir="build",
+        compiler_directives=DIRECTIVES,
+    )
+
+
+def dotted(path: Path) -> str:
+    """The module's name: src/headgate/clock.py is headgate.clock."""
+    return ".".join(path.relative_to(SOURCE).with_suffix("").parts)
+
+
+class Build(build_ext):
+    """Compiles all of the core or none of it.
+
+    Compiled modules know each other's C types, so one that is missing breaks those that did
+    compile; and a module left over from an earlier build would hide the source it came from.
+    """
+
+    def build_extensions(self) -> None:
+        """Compile afresh; where a module fails, take the others out again."""
+        if self.compiler.compiler_type == "unix":
+            for extension in self.extensions:
+                extension.extra_compile_args += ["-O3", "-g0"]
+        self.force = True
+        self.remove()
+        super().build_extensions()
+        if not all(path.exists() for path in self.paths()):
+            print("headgate: installing without the compiled core: the compiler failed")
+            self.remove()
+
+    def paths(self) -> list[Path]:
+        """Where the compiled modules go."""
+        return [Path(self.get_ext_fullpath(extension.name)) for extension in self.extensions]
+
+    def remove(self) -> None:
+        """Leave no compiled module behind."""
+        for path in self.paths():
+            path.unlink(missing_ok=True)
+
+
+setup(
+    ext_modules=extensions(),
+    cmdclass={"build_ext": Build},
+    options={"build_ext": {"parallel": os.cpu_count() or 1}},
+)

@@ -1,0 +1,187 @@
+"""Fixed window: count what goes in, start again when the window ends.
+
+The cells are `window` (which one) and `count` (units in it). Windows are numbered: number `first`
+starts at `begin`, each is `unit` microseconds after the one before. Aligned to the clock, a unit
+is a whole window; anchored at the first request, a unit is a microsecond, and the number of a
+window is the moment it began. A calendar moves `first`, `begin` and `length` along as days and
+months pass.
+
+A count above the limit is booked into the windows that follow, each taking `limit` of it.
+"""
+
+from __future__ import annotations
+
+from headgate.algorithms.calendar import PERIODS, frame
+from headgate.algorithms.limit import Answer, Cells, Limit, choice, counter, spell
+from headgate.errors import LimitError
+from headgate.rate import Rate
+
+SLACK = 1_000_000
+DEEPEST = 1 << 51
+
+
+def step(
+    now: int, enter: int, cost: int, patience: int,
+    limit: int, length: int, unit: int, first: int, begin: int,
+    window: int, count: int,
+) -> tuple[int, int, int, int, int]:  # fmt: skip
+    """What is true if `cost` units enter at `enter`, `limit` of them fitting into one window."""
+    window, start, used = roll(now, limit, length, unit, first, begin, window, count)
+    taken = used
+    if enter >= start + length:
+        taken = max(taken, (enter - start) // length * limit)
+    # The window it falls into, counted from this one, and how full that one is.
+    ahead = max(0, taken - 1) // limit
+    fill = taken - ahead * limit
+    if fill + cost > limit:
+        ahead = ahead + 1
+        fill = 0
+    wait = enter - now
+    if ahead > 0:
+        wait = max(enter, start + ahead * length) - now
+    if wait <= patience:
+        used = ahead * limit + fill + cost
+    reset = 0
+    if used > 0:
+        reset = start + (used + limit - 1) // limit * length - now
+    return wait, limit - used, reset, window, used
+
+
+def charge(
+    now: int, cost: int, due: int,
+    limit: int, length: int, unit: int, first: int, begin: int,
+    window: int, count: int,
+) -> tuple[int, int]:  # fmt: skip
+    """What is true once `cost` units are counted whatever the count, or given back if negative."""
+    window, start, used = roll(now, limit, length, unit, first, begin, window, count)
+    if cost >= 0:
+        return window, min(used + cost, DEEPEST)
+    # A window that is over cannot be given back to, nor one that later bookings count on.
+    if due < start or start + max(0, used - 1) // limit * length > due:
+        return window, used
+    return window, max(0, used + cost)
+
+
+def roll(
+    now: int, limit: int, length: int, unit: int, first: int, begin: int, window: int, count: int
+) -> tuple[int, int, int]:
+    """The window that `now` is in, when it started, and what is used of it and those after it."""
+    here = first + max(0, now - begin) // unit
+    if window > here:
+        start = begin + (window - first) * unit
+        if start - now <= SLACK:
+            return window, start, count
+        # The clock went back by more than we doubt it: the count comes along.
+        return here, begin + (here - first) * unit, count
+    passed = min((here - window) * unit // length, count // limit + 1)
+    used = max(0, count - passed * limit)
+    if used == 0:
+        window = here
+    else:
+        window = window + passed * length // unit
+    return window, begin + (window - first) * unit, used
+
+
+class FixedWindow(Limit):
+    """`rate.count` units per window: at most twice that in any span as long as a window.
+
+    Windows are aligned to the clock: with `5/min`, 11:00:45 belongs to the minute that began at
+    11:00:00. `anchor="first"` begins a window at the first request after the last one ended.
+    `calendar="day"`, `"week"` or `"month"` follows the calendar of `zone`, with its short and
+    long days; a week begins on Monday. A refused request costs `penalty` units, until the next
+    window is used up too.
+    """
+
+    __slots__ = ("anchor", "begin", "calendar", "end", "first", "length", "unit", "zone")
+
+    anchor: str
+    calendar: str
+    zone: str
+    length: int
+    unit: int
+    first: int
+    begin: int
+    end: int
+
+    def __init__(
+        self,
+        rate: Rate | str,
+        anchor: str = "clock",
+        calendar: str = "",
+        zone: str = "UTC",
+        penalty: int = 0,
+        name: str = "",
+    ) -> None:
+        counter(self, "FixedWindow", rate, penalty, name)
+        self.anchor = choice("FixedWindow", "anchor", anchor, ("clock", "first"))
+        self.calendar = choice("FixedWindow", "calendar", calendar, ("", *PERIODS))
+        self.zone = zone
+        self.width = 2
+        self.length = self.rate.period
+        self.unit = 1 if anchor == "first" else self.length
+        self.first = self.begin = self.end = 0
+        self.worst = 2 * self.length
+        if calendar:
+            self._check()
+            self.name = name or f"{self.limit} per calendar {calendar}"
+        self.spelling = spell(
+            "FixedWindow",
+            self.rate,
+            {
+                "anchor": anchor,
+                "calendar": calendar,
+                "zone": zone,
+                "penalty": penalty,
+                "name": name,
+            },
+            {"anchor": "clock", "calendar": "", "zone": "UTC", "penalty": 0, "name": ""},
+        )
+
+    def _check(self) -> None:
+        if self.anchor == "first":
+            raise LimitError('FixedWindow: a calendar has its own anchor; leave out anchor="first"')
+        if self.length != PERIODS[self.calendar]:
+            raise LimitError(
+                f'FixedWindow("{self.rate}", calendar="{self.calendar}"): the rate is per '
+                f'{self.calendar} then; write "{Rate.of(self.rate.count, PERIODS[self.calendar])}"'
+            )
+        frame(0, self.calendar, self.zone)
+
+    def own(self) -> Limit:
+        """A copy for one store, where a calendar has to be followed."""
+        if not self.calendar:
+            return self
+        return FixedWindow(
+            self.rate, self.anchor, self.calendar, self.zone, self.penalty, self.name
+        )
+
+    def follow(self, now: int) -> None:
+        """Move on to the day, week or month that `now` is in."""
+        if not self.calendar or self.begin <= now < self.end:
+            return
+        self._frame(*frame(now, self.calendar, self.zone))
+
+    def _frame(self, first: int, begin: int, end: int) -> None:
+        self.first = first
+        self.begin = begin
+        self.end = end
+        self.length = self.unit = end - begin
+
+    def look(
+        self, cells: Cells, row: int, now: int, enter: int, cost: int, patience: int
+    ) -> Answer:
+        wait, remaining, reset, window, count = step(
+            now, enter, cost, patience,
+            self.limit, self.length, self.unit, self.first, self.begin,
+            cells[row], cells[row + 1],
+        )  # fmt: skip
+        return wait, remaining, reset, window, count, 0
+
+    def charge(self, cells: Cells, row: int, now: int, cost: int, due: int) -> None:
+        window, count = charge(
+            now, cost, due,
+            self.limit, self.length, self.unit, self.first, self.begin,
+            cells[row], cells[row + 1],
+        )  # fmt: skip
+        cells[row] = window
+        cells[row + 1] = count

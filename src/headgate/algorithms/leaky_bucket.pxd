@@ -1,0 +1,18 @@
+# Rendered from leaky_bucket.py by tools/twins.py; edit that file, not this one.
+from headgate.algorithms.limit cimport Limit, Reply
+
+cdef long long SLACK
+cdef long long DEEPEST
+
+cdef (long long, long long, long long) leak(long long now, long long enter, long long gain, long long span, long long water, long long stamp) noexcept nogil
+cdef (long long, long long, long long, long long, long long) step(long long now, long long enter, long long cost, long long patience, long long gain, long long scale, long long capacity, long long span, long long water, long long stamp) noexcept nogil
+cdef (long long, long long) charge(long long now, long long cost, long long due, long long gain, long long scale, long long capacity, long long span, long long water, long long stamp) noexcept nogil
+
+cdef class LeakyBucket(Limit):
+    cdef readonly long long burst
+    cdef readonly long long gain
+    cdef readonly long long scale
+    cdef readonly long long capacity
+    cdef readonly long long span
+    cdef Reply look(self, long long* cells, long long row, long long now, long long enter, long long cost, long long patience) noexcept nogil
+    cdef void charge(self, long long* cells, long long row, long long now, long long cost, long long due) noexcept nogil

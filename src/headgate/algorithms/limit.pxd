@@ -1,0 +1,27 @@
+# The contract between a limit and the store that keeps its cells, for Cython.
+ctypedef (long long, long long, long long, long long, long long, long long) Reply
+
+
+
+cdef class Limit:
+    cdef readonly object rate
+    cdef readonly object name
+    cdef readonly object spelling
+    cdef readonly long long limit
+    cdef readonly long long most
+    cdef readonly long long heaviest
+    cdef readonly long long width
+    cdef readonly long long penalty
+    cdef readonly long long lasting
+    cdef readonly long long horizon
+    cdef readonly long long worst
+    cdef Reply look(self, long long* cells, long long row, long long now, long long enter, long long cost, long long patience) noexcept nogil
+    cdef void keep(self, long long* cells, long long row, long long now, long long cost, long long a, long long b, long long c) noexcept nogil
+    cdef void charge(self, long long* cells, long long row, long long now, long long cost, long long due) noexcept nogil
+    cdef void open(self, long long* cells, long long row, long long now) noexcept nogil
+    cdef long long carry(self, long long remaining, long long limit, long long scaled) noexcept nogil
+    cdef void follow(self, long long now) noexcept
+
+
+cpdef tuple meter(Limit limit, kind, rate, burst, penalty, name)
+cpdef void counter(Limit limit, kind, rate, penalty, name) except *

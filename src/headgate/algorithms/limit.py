@@ -1,0 +1,215 @@
+"""Limit: what every algorithm is to the store that keeps its cells.
+
+A limit is a frozen value: how much, how often, by which algorithm. Its state is not in it: a store
+keeps `width` int64 cells per key and passes them in. Four verbs join the two:
+
+- `look`: what would happen if `cost` units entered no earlier than `enter`; changes nothing.
+  Answers (wait, remaining, reset, a, b, c): microseconds until it may enter, units left (negative
+  in debt), microseconds until the key is as new, and the cells that would be true.
+- `keep`: write what `look` answered, because all limits agreed.
+- `charge`: spend or give back without asking: debits, refunds, penalties, cancelled bookings.
+- `open`: the cells of a key never seen.
+
+Two more serve rare moments: `carry` when a limit is changed while in use, and `follow` for limits
+that go by the calendar.
+
+Each algorithm's arithmetic is in its `step` and `charge`, pure functions of integers in a sliver
+of Python that `tools/twins.py` also writes as Lua. Two numbers bound them: every product stays
+below 2^53, so that a Lua number holds it exactly, and this is checked here, when a limit is built.
+
+A clock that steps back is not believed up to a second (`SLACK` in each step): the cells stay as
+they are until it has caught up. After a larger step they are moved along with it, so that nothing
+is granted twice and no key is frozen for long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import MutableSequence
+from typing import Any
+
+from headgate.errors import LimitError
+from headgate.rate import Rate
+
+# What a level may hold: with refills and debts of twice that, sums stay below 2^53.
+ROOM = 1 << 50
+YEAR = 365 * 86_400 * 1_000_000
+
+# How state is carried over when a limit changes.
+SCALE = 0
+KEEP = 1
+RESET = 2
+
+Answer = tuple[int, int, int, int, int, int]
+Cells = MutableSequence[int]
+
+
+class Limit:
+    """A rate and an algorithm: how much may go in, and by which count.
+
+    Not made directly: make a `TokenBucket`, a `FixedWindow`, or another of its kinds. Limits
+    compare by value and print as you would type them.
+    """
+
+    __slots__ = (
+        "heaviest",
+        "horizon",
+        "lasting",
+        "limit",
+        "most",
+        "name",
+        "penalty",
+        "rate",
+        "spelling",
+        "width",
+        "worst",
+    )
+
+    rate: Rate
+    name: str
+    spelling: str
+    limit: int
+    most: int
+    heaviest: int
+    width: int
+    penalty: int
+    lasting: int
+    horizon: int
+    worst: int
+
+    def look(
+        self, cells: Cells, row: int, now: int, enter: int, cost: int, patience: int
+    ) -> Answer:
+        return (0, 0, 0, 0, 0, 0)
+
+    def keep(self, cells: Cells, row: int, now: int, cost: int, a: int, b: int, c: int) -> None:
+        cells[row] = a
+        cells[row + 1] = b
+        if self.width > 2:
+            cells[row + 2] = c
+
+    def charge(self, cells: Cells, row: int, now: int, cost: int, due: int) -> None:
+        pass
+
+    def open(self, cells: Cells, row: int, now: int) -> None:
+        cell = 0
+        while cell < self.width:
+            cells[row + cell] = 0
+            cell += 1
+
+    def carry(self, remaining: int, limit: int, scaled: int) -> int:
+        # The units a key has to be charged here that had `remaining` of `limit` elsewhere.
+        if remaining < 0:
+            return self.limit - remaining
+        if scaled > 0:
+            return self.limit - remaining * self.limit // limit
+        return max(0, self.limit - remaining)
+
+    def follow(self, now: int) -> None:
+        pass
+
+    def own(self) -> Limit:
+        """The limit a store may keep to itself: this one, unless it follows a calendar."""
+        return self
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return self.spelling
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Limit):
+            return NotImplemented
+        return type(self) is type(other) and self.spelling == other.spelling
+
+    def __hash__(self) -> int:
+        return hash(self.spelling)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        # Compiled code writes its C attributes directly; this guards against everyone else.
+        if getattr(self, "spelling", None) is not None:
+            raise AttributeError(f"{type(self).__name__} is frozen; make a new one")
+        object.__setattr__(self, name, value)
+
+
+def parse(rate: Rate | str) -> Rate:
+    """The `Rate` that `rate` spells, unless it is one already."""
+    parsed = rate if isinstance(rate, Rate) else Rate(rate)
+    if parsed.unlimited:
+        raise LimitError(
+            'unlimited is no limit to count; leave it out, or use Limiter("unlimited")'
+        )
+    return parsed
+
+
+def whole(kind: str, word: str, value: Any, least: int, most: int = ROOM) -> int:
+    """`value` as an int from `least` to `most`, or an error that names it."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{kind}: {word} is a whole number, not {value!r}")
+    if not least <= value <= most:
+        raise LimitError(f"{kind}: {word} is from {least} to {most:,}, not {value}")
+    return value
+
+
+def choice(kind: str, word: str, value: Any, choices: tuple[str, ...]) -> str:
+    """`value` if it is one of `choices`, or an error that lists them."""
+    if value not in choices:
+        listed = " or ".join(f'"{one}"' for one in choices)
+        raise LimitError(f"{kind}: {word} is {listed}, not {value!r}")
+    return str(value)
+
+
+def meter(
+    limit: Limit, kind: str, rate: Rate | str, burst: int | None, penalty: int, name: str
+) -> tuple[int, int, int, int, int]:
+    """Fill in what a meter with a level is; answers (burst, gain, scale, capacity, span).
+
+    A unit is `scale` parts and each microsecond brings or takes `gain`: exact, in lowest terms.
+    """
+    limit.rate = parse(rate)
+    size = limit.rate.burst if burst is None else whole(kind, "burst", burst, 0)
+    gain, scale = limit.rate.reduced
+    if size * scale > ROOM or gain > ROOM >> 10:
+        raise LimitError(
+            f'{kind}("{limit.rate}"): a burst of {size:,} at {gain:,} per {scale:,} microseconds '
+            "does not fit into exact arithmetic; choose a smaller burst or a rounder rate"
+        )
+    gain = max(1, gain)
+    limit.limit = size
+    limit.most = size if limit.rate.count and size else -1
+    limit.heaviest = ROOM // scale
+    limit.penalty = whole(kind, "penalty", penalty, 0, max(1, size))
+    limit.horizon = min(ROOM // gain, 100 * YEAR)
+    limit.worst = 2 * ((size * scale + gain - 1) // gain)
+    limit.lasting = 0
+    limit.name = name or plainly(limit.rate, size)
+    return size, gain, scale, size * scale, (1 << 52) // gain
+
+
+def counter(limit: Limit, kind: str, rate: Rate | str, penalty: int, name: str) -> None:
+    """Fill in what a counter of units in a window is."""
+    limit.rate = parse(rate)
+    if limit.rate.burst != limit.rate.count:
+        plain = Rate.of(limit.rate.count, limit.rate.period)
+        raise LimitError(
+            f'{kind}("{limit.rate}"): a {kind} has no burst; write "{plain}", or use TokenBucket'
+        )
+    limit.limit = limit.rate.count
+    limit.most = limit.limit or -1
+    limit.heaviest = ROOM
+    limit.penalty = whole(kind, "penalty", penalty, 0, max(1, limit.limit))
+    limit.horizon = limit.worst = 100 * YEAR
+    limit.lasting = 0
+    limit.name = name or str(limit.rate)
+
+
+def plainly(rate: Rate, burst: int) -> str:
+    """The rate and its burst, as a rule file would say it."""
+    return str(rate if burst == rate.burst else Rate.of(rate.count, rate.period, burst or None))
+
+
+def spell(kind: str, rate: Rate, options: dict[str, Any], usual: dict[str, Any]) -> str:
+    """The limit as you would type it: the rate, then whatever differs from the usual."""
+    said = [f'"{rate}"']
+    said += [f"{word}={value!r}" for word, value in options.items() if value != usual[word]]
+    return f"{kind}({', '.join(said)})"

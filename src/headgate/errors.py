@@ -1,0 +1,104 @@
+"""What can go wrong, as one family.
+
+    HeadgateError
+    ├── LimitExceeded         the answer is no, not now; carries the decision
+    │   └── CannotFit         the answer is no, and waiting will not help
+    ├── StoreUnavailable      there is no answer: the store did not give one
+    ├── RateError             a rate is misspelled (also a ValueError)
+    ├── LimitError            a limit cannot be kept exactly (also a ValueError)
+    └── MissingExtra          an optional dependency is absent (also an ImportError)
+
+A no is a value: `take` returns a false `Decision`, and only those who asked to wait meet
+`LimitExceeded`. All of them survive `pickle` and `copy`, so they may cross processes. No message
+contains a key: keys are often names or addresses, and messages end in logs.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from headgate.decision import Decision
+
+LONGEST_SHOWN = 100
+
+
+class HeadgateError(Exception):
+    """Catches everything that Headgate raises on purpose."""
+
+
+class LimitExceeded(HeadgateError):
+    """The limit does not allow this now; `retry_after` says in how many seconds it will."""
+
+    def __init__(self, decision: Decision, key: str = "") -> None:
+        super().__init__(decision)
+        self.decision = decision
+        self.key = key
+
+    @property
+    def retry_after(self) -> float:
+        """Seconds until the same request would be allowed; `inf` when it never will."""
+        return self.decision.retry_after
+
+    def __str__(self) -> str:
+        if self.retry_after == inf:
+            return f"over the limit {_limit(self.decision)}; waiting will not help"
+        return f"over the limit {_limit(self.decision)}; try again in {_wait(self.retry_after)} s"
+
+
+class CannotFit(LimitExceeded):
+    """The request is larger than the limit ever allows at once, however long one waits."""
+
+    def __str__(self) -> str:
+        most = self.decision.limit
+        advice = f"ask for at most {most}" if most > 0 else "it lets nothing in"
+        return f"can never fit the limit {_limit(self.decision)}; {advice}"
+
+
+class StoreUnavailable(HeadgateError):
+    """The store did not answer, so nobody knows whether the limit allows this."""
+
+
+class RateError(HeadgateError, ValueError):
+    """A rate is misspelled: `problem` at `place` (counted from 0) of `text`, and a `hint`.
+
+    The message counts columns from 1, as editors do.
+    """
+
+    def __init__(self, text: str, place: int, problem: str, hint: str) -> None:
+        super().__init__(text, place, problem, hint)
+        self.text = text
+        self.place = place
+        self.problem = problem
+        self.hint = hint
+
+    def __str__(self) -> str:
+        shown = self.text if len(self.text) <= LONGEST_SHOWN else self.text[:40] + "..."
+        message = f'rate "{shown}": {self.problem} at column {self.place + 1}; {self.hint}'
+        # The text may come from anywhere: no control character of it may reach a terminal or a log.
+        return message.encode("unicode_escape").decode("ascii")
+
+
+class LimitError(HeadgateError, ValueError):
+    """The limit is spelled well but cannot be kept exactly, for instance beyond 2**53."""
+
+
+class MissingExtra(HeadgateError, ImportError):
+    """A feature needs the optional dependencies named `extra`, and they are not installed."""
+
+    def __init__(self, extra: str) -> None:
+        super().__init__(extra)
+        self.extra = extra
+        # ImportError prints `msg`, while `args` stays what the constructor takes, as pickle wants.
+        self.msg = f'the extra "{extra}" is not installed; try pip install "headgate[{extra}]"'
+
+
+def _limit(decision: Decision) -> str:
+    return decision.rule or f"of {decision.limit}"
+
+
+def _wait(seconds: float) -> str:
+    """Spell `seconds` to the millisecond, rounded up so that who obeys is not refused again."""
+    milliseconds = -(-round(seconds * 1_000_000) // 1000)
+    return f"{milliseconds // 1000}.{milliseconds % 1000:03}"

@@ -1,0 +1,175 @@
+"""Waiting, told once: generators of effects, and the two drivers that carry them out.
+
+A flow yields what it wants done (`Book`, `Sleep`, `Release`) and is sent the answer. It neither
+blocks nor awaits, so one flow serves threads and tasks alike: `drive` runs it here and now,
+`adrive` in an event loop.
+
+A wait is a booking: the units are spent first, for the moment they are due, and the caller sleeps
+until then. So waiters are served in the order they came, whatever they ask for, in one process or
+on a fleet, and a deadline that cannot be met is known at once. Whoever gives up on the way has
+its booking released.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import string
+from collections.abc import Awaitable, Callable, Generator
+from typing import Any, NamedTuple, ParamSpec, TypeVar
+
+from headgate.decision import Decision
+from headgate.errors import CannotFit, LimitExceeded
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Flow = Generator[Any, Any, R]
+
+
+class Book(NamedTuple):
+    """Spend `cost` for the first moment within `patience` microseconds; answered by a Booking."""
+
+    key: str
+    cost: int
+    patience: int
+
+
+class Sleep(NamedTuple):
+    """Let `seconds` pass."""
+
+    seconds: float
+
+
+class Release(NamedTuple):
+    """Give back what was booked for the moment `due`."""
+
+    key: str
+    cost: int
+    due: int
+
+
+class Booking(NamedTuple):
+    """What was decided, and the moment (microseconds) it is due."""
+
+    decision: Decision
+    due: int
+
+
+class Permit:
+    """Leave to go in, and how long it took to get it: `with limiter.acquire("k") as permit`."""
+
+    __slots__ = ("decision", "waited")
+
+    def __init__(self, decision: Decision, waited: float) -> None:
+        self.decision = decision
+        self.waited = waited
+
+    def __enter__(self) -> Permit:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        return None
+
+    def __repr__(self) -> str:
+        return f"Permit(waited={self.waited!r})"
+
+
+def acquire(key: str, cost: int, patience: int) -> Flow[Permit]:
+    """Book, sleep until the booking is due, go in; release it if anything comes between."""
+    booking: Booking = yield Book(key, cost, patience)
+    decision = booking.decision
+    if not decision:
+        raise refusal(decision, key)
+    wait = decision.retry_after
+    if wait > 0:
+        try:
+            yield Sleep(wait)
+        except BaseException:
+            yield Release(key, cost, booking.due)
+            raise
+    return Permit(decision, wait)
+
+
+def refusal(decision: Decision, key: str) -> LimitExceeded:
+    """The exception that says no: `CannotFit` where waiting would not help."""
+    kind = CannotFit if decision.reason == "never" else LimitExceeded
+    return kind(decision, key)
+
+
+def drive(flow: Flow[R], perform: Callable[[Any], Any]) -> R:
+    """Run `flow` to its end, carrying out each effect with `perform`."""
+    try:
+        effect = next(flow)
+        while True:
+            try:
+                answer = perform(effect)
+            except BaseException as problem:
+                effect = flow.throw(problem)
+            else:
+                effect = flow.send(answer)
+    except StopIteration as done:
+        return done.value  # type: ignore[no-any-return]
+
+
+async def adrive(flow: Flow[R], perform: Callable[[Any], Awaitable[Any]]) -> R:
+    """Run `flow` to its end, awaiting each effect of `perform`."""
+    try:
+        effect = next(flow)
+        while True:
+            try:
+                answer = await perform(effect)
+            except BaseException as problem:
+                effect = flow.throw(problem)
+            else:
+                effect = flow.send(answer)
+    except StopIteration as done:
+        return done.value  # type: ignore[no-any-return]
+
+
+def wrap(
+    function: Callable[P, R],
+    key: str | Callable[..., str],
+    enter: Callable[[str], object],
+    aenter: Callable[[str], Awaitable[object]],
+) -> Callable[P, R]:
+    """`function`, entered through `enter` at each call with the key its arguments spell."""
+    name = keyed(function, key)
+    if inspect.iscoroutinefunction(function):
+
+        @functools.wraps(function)
+        async def aguarded(*args: P.args, **kwargs: P.kwargs) -> Any:
+            await aenter(name(*args, **kwargs))
+            return await function(*args, **kwargs)
+
+        return aguarded  # type: ignore[return-value]
+
+    @functools.wraps(function)
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
+        enter(name(*args, **kwargs))
+        return function(*args, **kwargs)
+
+    return guarded
+
+
+def keyed(function: Callable[..., Any], key: str | Callable[..., str]) -> Callable[..., str]:
+    """How the arguments of `function` spell a key: a template over their names, or a function."""
+    if not isinstance(key, str):
+        return key
+    fields = [field for _, field, _, _ in string.Formatter().parse(key) if field is not None]
+    if not fields:
+        return lambda *args, **kwargs: key
+    signature = inspect.signature(function)
+    for field in fields:
+        word = field.partition(".")[0].partition("[")[0]
+        if word not in signature.parameters:
+            known = ", ".join(signature.parameters) or "none"
+            raise ValueError(
+                f"guard {key!r}: {function.__qualname__} has no argument {word!r}; it has {known}"
+            )
+
+    def spelled(*args: Any, **kwargs: Any) -> str:
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        return key.format(**bound.arguments)
+
+    return spelled

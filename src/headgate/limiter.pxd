@@ -1,0 +1,26 @@
+# C types of limiter.py, for Cython.
+cimport cython
+from libc.stdint cimport int64_t
+from headgate.clock cimport SystemClock
+from headgate.decision cimport Decision
+from headgate.stores.table cimport Table
+
+cdef long long CEILING
+
+
+@cython.final
+cdef class Limiter:
+    cdef object __weakref__
+    cdef readonly tuple limits
+    cdef readonly object store
+    cdef readonly object name
+    cdef readonly object clock
+    cdef object ledger
+    cdef readonly Table table
+    cdef SystemClock system
+    cdef readonly tuple listeners
+    cdef long long horizon
+    cdef int64_t time(self) except? -1
+    @cython.locals(units=cython.longlong, decision=Decision)
+    cdef Decision ask(self, key, cost, long long patience, long long now)
+    cdef Decision charge(self, key, cost, long long sign, long long due)

@@ -1,0 +1,320 @@
+"""Limiter: how often. Joins limits to a store and a clock, and speaks to people.
+
+`take` is now or no, `acquire` waits, `reserve` books now to act later, `peek` looks, `reset`
+forgets, `refund` gives back, `debit` spends what is not there. Seconds are floats here and
+microseconds are integers below.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import operator
+from collections.abc import Callable, Iterable
+from math import inf
+from typing import Any, ParamSpec, TypeVar
+
+from headgate.algorithms.limit import KEEP, RESET, SCALE, YEAR, Limit
+from headgate.algorithms.token_bucket import TokenBucket
+from headgate.clock import Clock, SystemClock, microseconds
+from headgate.decision import Decision
+from headgate.errors import LimitError
+from headgate.flow import Book, Booking, Permit, Release, Sleep, acquire, adrive, drive, wrap
+from headgate.rate import Rate
+from headgate.stores.memory import MemoryStore
+from headgate.stores.store import FAR, Ledger, Store
+from headgate.stores.table import Table
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Listener = Callable[[str, Decision], object]
+
+logger = logging.getLogger("headgate")
+
+# Costs up to here go straight into the arithmetic; above, they are cut to what it can hold.
+CEILING = 1 << 50
+
+
+class Limiter:
+    """How often a key may do something, under one limit or several that must all agree.
+
+    A limit is a `Rate` spelling such as `"100/min"` (a token bucket) or a limit object. State is
+    kept in `store`, this process's memory unless told otherwise; time comes from `clock`.
+    """
+
+    __slots__ = (
+        "__weakref__", "clock", "horizon", "ledger", "limits", "listeners", "name", "store",
+        "system", "table",
+    )  # fmt: skip
+
+    limits: tuple[Limit, ...]
+    store: Store
+    name: str
+    clock: Clock
+    ledger: Ledger | None
+    table: Table | None
+    system: SystemClock | None
+    listeners: tuple[Listener, ...]
+    horizon: int
+
+    def __init__(
+        self,
+        *limits: Limit | Rate | str,
+        store: Store | str = "memory://",
+        name: str = "",
+        clock: Clock | None = None,
+    ) -> None:
+        if not limits:
+            raise TypeError('Limiter needs at least one limit, for example Limiter("100/min")')
+        self.limits = gather(limits)
+        self.store = reach(store)
+        self.name = name
+        self.clock = SystemClock() if clock is None else clock
+        self.system = self.clock if isinstance(self.clock, SystemClock) else None
+        self.listeners = ()
+        self.ledger = self.store.open(self.limits, name) if self.limits else None
+        self.table = self.ledger if isinstance(self.ledger, Table) else None
+        self.horizon = min([limit.horizon for limit in self.limits], default=YEAR)
+
+    def take(self, key: str = "", cost: int = 1) -> Decision:
+        """Spend `cost` now, or say no and spend nothing. Never waits; cost 0 only looks."""
+        return self.ask(key, cost, 0, self.time())
+
+    def take_many(self, keys: Iterable[str], cost: int = 1) -> list[Decision]:
+        """`take` for each key in turn, all at one moment."""
+        now = self.time()
+        return [self.ask(key, cost, 0, now) for key in keys]
+
+    def peek(self, key: str = "", cost: int = 1) -> Decision:
+        """What `take` would say, with what is left now; nothing is spent."""
+        key, units = checked(key, cost)
+        if self.ledger is None:
+            return Decision(True)
+        return self.ledger.peek(key, units, self.time())
+
+    def debit(self, key: str = "", cost: int = 1) -> Decision:
+        """Spend `cost` although it may not be there; the key pays the debt off before it enters.
+
+        For what is only known afterwards: bytes sent, tokens used, rows read.
+        """
+        return self.charge(key, cost, 1, FAR)
+
+    def refund(self, key: str = "", cost: int = 1) -> Decision:
+        """Give `cost` back, up to what a fresh key has."""
+        return self.charge(key, cost, -1, FAR)
+
+    def reset(self, key: str = "") -> None:
+        """Forget `key`: it is as if it had never been seen."""
+        key, _ = checked(key, 0)
+        if self.ledger is not None:
+            self.ledger.forget(key)
+
+    def reserve(self, key: str = "", cost: int = 1, timeout: float = inf) -> Reservation:
+        """Spend `cost` for the first moment it fits, within `timeout` seconds, and say when."""
+        booking = self._book(Book(key, cost, patience(timeout, inf, 0, self.horizon)))
+        return Reservation(self, key, cost, booking)
+
+    def acquire(
+        self, key: str = "", cost: int = 1, timeout: float = inf, deadline: float = inf
+    ) -> Permit:
+        """Wait until `cost` fits, then go in; raises `LimitExceeded` at once if it cannot in time.
+
+        `timeout` is in seconds from now, `deadline` a moment in the clock's own seconds (those of
+        `time.time()` for the system's clock); the earlier of the two counts. Callers go in in
+        the order they asked. `CannotFit` means that no wait would help.
+        """
+        within = patience(timeout, deadline, self.clock.now(), self.horizon)
+        return drive(acquire(key, cost, within), self._perform)
+
+    def guard(
+        self, key: str | Callable[..., str] = "", cost: int = 1, timeout: float = 0.0
+    ) -> Callable[[Callable[P, R]], Callable[P, R]]:
+        """Decorate a `def` or an `async def`: each call goes through `acquire` first.
+
+        `key` is a template over the arguments, such as `"user:{user_id}"`, or a function of them.
+        Without a `timeout` a call that does not fit raises `LimitExceeded` at once.
+        """
+
+        def decorate(function: Callable[P, R]) -> Callable[P, R]:
+            return wrap(
+                function,
+                key,
+                lambda name: self.acquire(name, cost, timeout),
+                lambda name: self._aacquire(name, cost, timeout, inf),
+            )
+
+        return decorate
+
+    def change(self, *limits: Limit | Rate | str, carry: str = "scale") -> None:
+        """Go on under other limits from now on.
+
+        What a key has left scales with the new capacity and its debt is kept. `carry="keep"` keeps
+        what is left as it is, up to the new capacity; `carry="reset"` starts every key anew. Limits
+        are matched in the order given.
+        """
+        ways = {"scale": SCALE, "keep": KEEP, "reset": RESET}
+        if carry not in ways:
+            raise ValueError(f'carry is "scale", "keep" or "reset", not {carry!r}')
+        changed = gather(limits)
+        if not changed or self.table is None:
+            raise LimitError("change: from or to unlimited is a new Limiter")
+        self.table.change(changed, self.time(), ways[carry])
+        self.limits = changed
+        self.horizon = min(limit.horizon for limit in changed)
+
+    def listen(self, listener: Listener) -> Listener:
+        """Call `listener(key, decision)` after each decision; what it raises is logged, not raised."""
+        self.listeners = (*self.listeners, listener)
+        return listener
+
+    def __repr__(self) -> str:
+        said = [repr(limit) for limit in self.limits] or ['"unlimited"']
+        said += [f"name={self.name!r}"] if self.name else []
+        return f"Limiter({', '.join(said)})"
+
+    def time(self) -> int:
+        if self.system is not None:
+            return self.system.read()
+        return self.clock.now()
+
+    def ask(self, key: str, cost: int, patience: int, now: int) -> Decision:
+        if type(key) is str and type(cost) is int and 0 <= cost <= CEILING:
+            units = cost
+        else:
+            key, units = checked(key, cost)
+        if self.table is not None:
+            decision = self.table.ask(hash(key) or 1, units, now, patience, 1 if units > 0 else 0)
+        elif self.ledger is not None:
+            decision = self.ledger.take(key, units, now, patience)
+        else:
+            decision = Decision(True)
+        if self.listeners:
+            self._tell(key, decision)
+        return decision
+
+    def charge(self, key: str, cost: int, sign: int, due: int) -> Decision:
+        key, units = checked(key, cost)
+        if self.ledger is None:
+            return Decision(True)
+        most = min(limit.heaviest for limit in self.limits)
+        if units > most:
+            raise LimitError(f"cost is at most {most:,} at once under {self!r}, not {units:,}")
+        return self.ledger.charge(key, sign * units, self.time(), due)
+
+    def _book(self, effect: Book) -> Booking:
+        now = self.time()
+        decision = self.ask(effect.key, effect.cost, effect.patience, now)
+        return Booking(decision, now + microseconds(decision.retry_after) if decision else FAR)
+
+    def _perform(self, effect: Any) -> Any:
+        if isinstance(effect, Book):
+            return self._book(effect)
+        if isinstance(effect, Sleep):
+            return self.clock.sleep(effect.seconds)
+        return self._release(effect)
+
+    async def _aperform(self, effect: Any) -> Any:
+        if isinstance(effect, Sleep):
+            return await self.clock.asleep(effect.seconds)
+        return self._perform(effect)
+
+    def _release(self, effect: Release) -> None:
+        self.charge(effect.key, effect.cost, -1, effect.due)
+
+    async def _aacquire(self, key: str, cost: int, timeout: float, deadline: float) -> Permit:
+        within = patience(timeout, deadline, self.clock.now(), self.horizon)
+        return await adrive(acquire(key, cost, within), self._aperform)
+
+    def _tell(self, key: str, decision: Decision) -> None:
+        for listener in self.listeners:
+            try:
+                listener(key, decision)
+            except Exception:
+                logger.exception("a listener failed; the request goes on")
+
+
+class Reservation:
+    """Units spent now for later: true if there was room, `wait` says when, `cancel` gives back.
+
+    Cancelling gives back what no later booking counts on, once; a second call changes nothing.
+    """
+
+    __slots__ = ("_booking", "_cost", "_key", "_limiter")
+
+    def __init__(self, limiter: Limiter, key: str, cost: int, booking: Booking) -> None:
+        self._limiter = limiter
+        self._key = key
+        self._cost = cost if booking.decision else 0
+        self._booking = booking
+
+    @property
+    def decision(self) -> Decision:
+        """What was decided when it was booked."""
+        return self._booking.decision
+
+    @property
+    def wait(self) -> float:
+        """Seconds from the booking until it may act; infinite if there was no room."""
+        return self.decision.retry_after if self.decision else inf
+
+    def cancel(self) -> None:
+        """Give the units back."""
+        cost, self._cost = self._cost, 0
+        if cost:
+            self._limiter._release(Release(self._key, cost, self._booking.due))
+
+    def __bool__(self) -> bool:
+        return bool(self.decision)
+
+    def __repr__(self) -> str:
+        return f"Reservation(wait={self.wait!r})"
+
+
+def gather(limits: tuple[Limit | Rate | str, ...]) -> tuple[Limit, ...]:
+    """The limits meant: a spelling is a token bucket, and `unlimited` is none at all."""
+    found: list[Limit] = []
+    for limit in limits:
+        if isinstance(limit, Limit):
+            found.append(limit)
+            continue
+        if not isinstance(limit, (str, Rate)):
+            raise TypeError(f'a limit is a rate such as "100/min" or a limit object, not {limit!r}')
+        rate = limit if isinstance(limit, Rate) else Rate(limit)
+        if not rate.unlimited:
+            found.append(TokenBucket(rate))
+    return tuple(found)
+
+
+def reach(store: Store | str) -> Store:
+    """The store that a URL names, or the one given."""
+    if not isinstance(store, str):
+        return store
+    if store == "memory://":
+        return MemoryStore()
+    raise ValueError(f'store {store!r}: unknown; try "memory://" or a MemoryStore')
+
+
+def patience(timeout: float, deadline: float, now: int, horizon: int) -> int:
+    """How many microseconds a caller will wait, by the earlier of its two bounds."""
+    if not timeout >= 0.0:
+        raise ValueError(f"timeout is 0 or more seconds, not {timeout!r}")
+    if math.isnan(deadline):
+        raise ValueError("deadline is a moment in seconds, not nan")
+    within = horizon if timeout == inf else min(horizon, microseconds(timeout))
+    return within if deadline == inf else min(within, microseconds(deadline) - now)
+
+
+def checked(key: Any, cost: Any) -> tuple[str, int]:
+    """Key and cost as the steps want them, or an error that names what is wrong with them."""
+    if not isinstance(key, str):
+        raise TypeError(f"a key is a str, not {key!r}")
+    if isinstance(cost, bool):
+        raise TypeError(f"cost is a whole number, not {cost!r}")
+    try:
+        units = operator.index(cost)
+    except TypeError:
+        raise TypeError(f"cost is a whole number, not {cost!r}") from None
+    if units < 0:
+        raise ValueError(f"cost is 0 or more, not {units}; use refund to give back")
+    # More than any limit holds is refused like the most that would fit into the arithmetic.
+    return str.__str__(key), min(units, CEILING)

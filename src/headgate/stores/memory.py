@@ -1,0 +1,45 @@
+"""MemoryStore: state in this process, nothing else needed."""
+
+from __future__ import annotations
+
+import threading
+
+from headgate.algorithms.limit import Limit
+from headgate.stores.table import Table
+
+
+class MemoryStore:
+    """Keeps each limiter's keys in a table of its own, sized for `capacity` keys.
+
+    Memory is fixed when a limiter is made, as an nginx zone is, and taken from the machine only
+    as keys arrive. Limiters of one name in one store share their keys; limiters without a name
+    share nothing.
+    """
+
+    def __init__(self, capacity: int = 100_000) -> None:
+        if isinstance(capacity, bool) or not isinstance(capacity, int):
+            raise TypeError(f"MemoryStore: capacity is a whole number of keys, not {capacity!r}")
+        if not 1 <= capacity <= 1 << 30:
+            raise ValueError(f"MemoryStore: capacity is from 1 to {1 << 30:,} keys, not {capacity}")
+        self.capacity = capacity
+        self._lock = threading.Lock()
+        self._named: dict[str, tuple[tuple[Limit, ...], Table]] = {}
+
+    def open(self, limits: tuple[Limit, ...], name: str) -> Table:
+        """The table of `limits`; the same one for the same `name`, a new one without a name."""
+        if not name:
+            return Table(limits, self.capacity)
+        with self._lock:
+            known, table = self._named.get(name) or (limits, None)
+            if known != limits:
+                raise ValueError(
+                    f"limiter {name!r} is in this store already, with {list(known)!r}; give one of "
+                    "them another name, or use change() on it"
+                )
+            if table is None:
+                table = Table(limits, self.capacity)
+                self._named[name] = (limits, table)
+            return table
+
+    def __repr__(self) -> str:
+        return f"MemoryStore(capacity={self.capacity})"

@@ -1,0 +1,37 @@
+# C types of rows.py, for Cython.
+cimport cython
+from headgate.algorithms.limit cimport Reply, Limit
+
+cdef long long GROUP
+cdef long long LATE
+
+
+@cython.final
+cdef class Rows:
+    cdef readonly tuple limits
+    cdef Limit first
+    cdef readonly long long count
+    cdef readonly long long capacity
+    cdef readonly long long groups
+    cdef readonly long long size
+    cdef readonly long long stride
+    cdef readonly long long evicted
+    cdef readonly long long crowded
+    cdef object memory
+    cdef long long[::1] view
+    cdef long long* cells
+    cdef long long offsets[8]
+    @cython.locals(row="long long", tries="long long")
+    cdef long long search(self, long long mark) noexcept nogil
+    cdef long long place(self, long long mark, long long now) noexcept
+    cdef long long vacant(self, long long mark, long long now) noexcept nogil
+    cdef long long room(self, long long base, long long now) noexcept nogil
+    cdef long long evict(self, long long mark, long long now) noexcept
+    cdef long long group(self, long long mark, long long side) noexcept nogil
+    @cython.locals(limit=Limit)
+    cdef bint owes(self, long long row, long long now) noexcept
+    @cython.locals(limit=Limit)
+    cdef void open(self, long long row, long long now) noexcept
+    cdef long long blank(self, long long now) noexcept
+    cdef void clear(self, long long mark) noexcept nogil
+    cpdef long long live(self, long long now) noexcept

@@ -1,0 +1,221 @@
+"""Rows: one block of memory in which every key's state stands, a row of int64 cells each.
+
+A row is a fingerprint of the key, the moment it may be thrown away, and the cells of each limit.
+Rows stand in groups of eight; a key may stand anywhere in two groups that its fingerprint names,
+so finding it looks at sixteen rows at most, and no key moves once it stands. The block is as
+large as it will ever be from the start, untouched pages cost nothing, and there is no garbage,
+no timer and no thread.
+
+A row whose moment has passed equals a new one and is used again. When both groups are full of
+live rows, the one nearest its end is given up and counted, but never one that is in debt: a key
+that would be refused now stays refused, however many fresh keys come along. If all sixteen are
+in debt, the newcomer shares one row at the end of the block with others like it, and is counted.
+
+Nothing here takes a lock: whoever calls has it.
+"""
+
+from __future__ import annotations
+
+import mmap
+from typing import TYPE_CHECKING, Any
+
+from headgate.algorithms.limit import Limit
+
+if TYPE_CHECKING:
+    from headgate import _cython as cython
+else:
+    try:
+        import cython
+    except ImportError:
+        from headgate import _cython as cython
+
+GROUP = 8
+MOST = 8
+LATE = 1 << 62
+
+
+class Rows:
+    """A fixed block of rows for up to `capacity` keys under `limits`."""
+
+    __slots__ = (
+        "capacity", "cells", "count", "crowded", "evicted", "first", "groups", "limits", "memory", "offsets",
+        "size", "stride", "view",
+    )  # fmt: skip
+
+    limits: tuple[Limit, ...]
+    first: Limit
+    count: int
+    capacity: int
+    groups: int
+    size: int
+    stride: int
+    evicted: int
+    crowded: int
+    memory: mmap.mmap
+    offsets: Any
+    cells: Any
+    view: Any
+
+    def __init__(self, limits: tuple[Limit, ...], capacity: int) -> None:
+        self.limits = limits
+        self.first = limits[0]
+        self.count = len(limits)
+        self.capacity = capacity
+        self.evicted = self.crowded = 0
+        # Three quarters more rows than keys: in fuller groups, live rows would have to be given up.
+        self.groups = max(2, -(-capacity * 7 // (4 * GROUP)))
+        self.size = self.groups * GROUP
+        self.stride = 2
+        if not cython.compiled:
+            self.offsets = [0] * MOST
+        for number, limit in enumerate(limits):
+            self.offsets[number] = self.stride
+            self.stride += limit.width
+        # Behind the groups stand the row that newcomers share and a row just to look at.
+        room = (self.size + 2) * self.stride * 8
+        self.memory = mmap.mmap(-1, room, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        view = memoryview(self.memory).cast("q")
+        if cython.compiled:
+            self.view = view
+            self.cells = cython.address(self.view[0])
+        else:
+            self.cells = view
+
+    def search(self, mark: int) -> int:
+        # The row of a fingerprint, or -1.
+        cells = self.cells
+        stride = self.stride
+        base = ((mark >> 32 & 0x7FFFFFFF) * self.groups >> 31) * GROUP
+        turn = mark & 7
+        row = (base + turn) * stride
+        if cells[row] == mark:
+            return row
+        tries = 1
+        while tries < GROUP:
+            row = (base + ((turn + tries) & 7)) * stride
+            if cells[row] == mark:
+                return row
+            tries += 1
+        base = ((mark & 0x7FFFFFFF) * self.groups >> 31) * GROUP
+        tries = 0
+        while tries < GROUP:
+            row = (base + ((turn + tries) & 7)) * stride
+            if cells[row] == mark:
+                return row
+            tries += 1
+        return -1
+
+    def place(self, mark: int, now: int) -> int:
+        # A row for a fingerprint that has none, opened.
+        cells = self.cells
+        row = self.vacant(mark, now)
+        if row < 0:
+            row = self.evict(mark, now)
+        if row < 0:
+            self.crowded += 1
+            row = self.size * self.stride
+            if cells[row] == 0:
+                cells[row] = 1
+                self.open(row, now)
+            return row
+        cells[row] = mark
+        self.open(row, now)
+        return row
+
+    def vacant(self, mark: int, now: int) -> int:
+        # A row nobody needs, or -1: in the first group while it has three, else in the emptier one,
+        # so that nearly every key is found where one looks first.
+        first = self.group(mark, 0)
+        second = self.group(mark, 1)
+        room = self.room(first, now)
+        if room < 3 and room < self.room(second, now):
+            first = second
+        elif room == 0:
+            return -1
+        turn = mark & 7
+        row = (first + turn) * self.stride
+        while self.cells[row + 1] > now:
+            turn = (turn + 1) & 7
+            row = (first + turn) * self.stride
+        return row
+
+    def room(self, base: int, now: int) -> int:
+        # How many rows of a group nobody needs.
+        free = 0
+        tries = 0
+        while tries < GROUP:
+            if self.cells[(base + tries) * self.stride + 1] <= now:
+                free += 1
+            tries += 1
+        return free
+
+    def evict(self, mark: int, now: int) -> int:
+        # The row nearest its end among those that owe nothing, or -1.
+        cells = self.cells
+        best = -1
+        nearest = LATE
+        tries = 0
+        while tries < 2 * GROUP:
+            row = (self.group(mark, tries // GROUP) + tries % GROUP) * self.stride
+            if cells[row + 1] < nearest and not self.owes(row, now):
+                nearest = cells[row + 1]
+                best = row
+            tries += 1
+        if best >= 0:
+            self.evicted += 1
+        return best
+
+    def group(self, mark: int, side: int) -> int:
+        # The number of the first row of one of the two groups a fingerprint names.
+        bits = mark & 0x7FFFFFFF
+        if side == 0:
+            bits = mark >> 32 & 0x7FFFFFFF
+        return (bits * self.groups >> 31) * GROUP
+
+    def owes(self, row: int, now: int) -> bool:
+        # Whether a request of one unit would be refused now.
+        number = 0
+        while number < self.count:
+            limit = self.limits[number]
+            if limit.most > 0:
+                wait, _, _, _, _, _ = limit.look(
+                    self.cells, row + self.offsets[number], now, now, 1, 0
+                )
+                if wait > 0:
+                    return True
+            number += 1
+        return False
+
+    def open(self, row: int, now: int) -> None:
+        # The cells of a key never seen.
+        lasting = 0
+        number = 0
+        while number < self.count:
+            limit = self.limits[number]
+            limit.open(self.cells, row + self.offsets[number], now)
+            lasting = max(lasting, limit.lasting)
+            number += 1
+        self.cells[row + 1] = now + lasting
+
+    def blank(self, now: int) -> int:
+        # A row to look at, for keys that have none.
+        row = (self.size + 1) * self.stride
+        self.open(row, now)
+        return row
+
+    def clear(self, mark: int) -> None:
+        # Forget a fingerprint.
+        row = self.search(mark)
+        if row >= 0:
+            self.cells[row] = 0
+            self.cells[row + 1] = 0
+
+    def live(self, now: int) -> int:
+        # How many rows still matter.
+        total = 0
+        number = 0
+        while number < self.size:
+            if self.cells[number * self.stride + 1] > now:
+                total += 1
+            number += 1
+        return total

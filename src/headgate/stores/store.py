@@ -1,0 +1,46 @@
+"""The contract of stores: what a limiter asks of the place that keeps its state.
+
+A store opens a ledger for a set of limits; a ledger keeps, for every key, the cells of all of
+them, and applies their steps so that nobody sees a half-done change. It is told the time. Stores
+reached over a network return awaitables from the same verbs and have the same answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from headgate.algorithms.limit import Limit
+from headgate.decision import Decision
+
+# A moment later than any other: what is given back is then judged by nobody's booking.
+FAR = 1 << 52
+
+
+class Ledger(Protocol):
+    """The state of one set of limits, key by key."""
+
+    def take(self, key: str, cost: int, now: int, patience: int) -> Decision:
+        """Spend `cost` if it may enter within `patience` microseconds of `now`; all limits or none."""
+
+    def take_many(self, keys: Sequence[str], cost: int, now: int) -> list[Decision]:
+        """Decide for each key in turn, at one moment."""
+
+    def peek(self, key: str, cost: int, now: int) -> Decision:
+        """What `take` would answer; nothing is spent."""
+
+    def charge(self, key: str, cost: int, now: int, due: int) -> Decision:
+        """Spend `cost` whatever is left, or give it back if negative; answers what is true then.
+
+        What was booked for `due` is given back only as far as no later booking counts on it.
+        """
+
+    def forget(self, key: str) -> None:
+        """Make `key` as if it had never been seen."""
+
+
+class Store(Protocol):
+    """A place to keep ledgers."""
+
+    def open(self, limits: tuple[Limit, ...], name: str) -> Ledger:
+        """The ledger of `limits`; the same one for the same `name`, a new one without a name."""

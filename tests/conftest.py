@@ -1,0 +1,53 @@
+"""What every test may lean on: the form under test, hypothesis profiles, a clock, a scale."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+import headgate
+from headgate import ManualClock
+
+FORM = "compiled" if headgate.COMPILED else "interpreted"
+WANTED = os.environ.get("HEADGATE_FORM", FORM)
+SCALE = int(os.environ.get("HEADGATE_SOAK", "1"))
+
+settings.register_profile(
+    "default",
+    deadline=None,
+    # A red build on somebody's unrelated change helps nobody: new examples are found at desks.
+    derandomize=os.environ.get("CI") == "true",
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile("soak", settings.get_profile("default"), max_examples=5_000)
+settings.load_profile("default" if SCALE == 1 else "soak")
+
+
+def pytest_report_header() -> str:
+    """Say which form is under test: a compiled module hides the source it was made from."""
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    return f"headgate {headgate.__version__}, {FORM}, Python {version}"
+
+
+def pytest_sessionstart() -> None:
+    """Refuse to test one form in the name of the other."""
+    if WANTED != FORM:
+        pytest.exit(
+            f"HEADGATE_FORM={WANTED}, but the headgate found at {headgate.__file__} is {FORM}",
+            returncode=pytest.ExitCode.USAGE_ERROR,
+        )
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    """A clock that stands at zero until the test moves it."""
+    return ManualClock()
+
+
+@pytest.fixture(scope="session")
+def scale() -> int:
+    """How many times as long a trace should be: 1, or 10 under `make soak`."""
+    return SCALE

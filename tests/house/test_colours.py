@@ -1,0 +1,87 @@
+"""The colour budget: at most 80 lines of the package are there twice, once with `await`."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[2] / "src" / "headgate"
+BUDGET = 80
+
+# What tells the colours apart: take it away, and the two lines are one.
+COLOUR = re.compile(r"\basync |\bawait |\bAsync|(?<=__)a(?=enter__|exit__)|(?<=\.)a(?=sleep)")
+
+
+def test_at_most_80_lines_differ_only_by_await() -> None:
+    twice = {
+        path.relative_to(PACKAGE).as_posix(): repeated(path.read_text())
+        for path in sorted(PACKAGE.rglob("*.py"))
+    }
+
+    assert sum(map(len, twice.values())) <= BUDGET, twice
+
+
+def test_a_line_is_counted_when_only_await_tells_it_apart() -> None:
+    source = (
+        "class Gate:\n"
+        "    def take(self, key):\n"
+        "        return self.store.apply(key)\n"
+        "    def __enter__(self):\n"
+        "        return self.first\n"
+        "class AsyncGate:\n"
+        "    async def take(self, key):\n"
+        '        """The same, awaited."""\n'
+        "        return await self.store.apply(key)\n"
+        "    async def __aenter__(self):\n"
+        "        return self.second\n"
+    )
+
+    assert repeated(source) == [
+        "class Gate:",
+        "def take(self, key):",
+        "return self.store.apply(key)",
+        "def __enter__(self):",
+    ]
+
+
+def repeated(source: str) -> list[str]:
+    """The lines of the async part of a module that its other part has too, but for the colour."""
+    tree = ast.parse(source)
+    spoken = docstrings(tree)
+    dyed = {line for node in tree.body for line in async_lines(node)} - spoken
+    plain: Counter[str] = Counter()
+    found = []
+    texts = source.splitlines()
+    for number, text in enumerate(texts, start=1):
+        if number not in dyed and number not in spoken:
+            plain[bleached(text)] += 1
+    for number in sorted(dyed):
+        line = bleached(texts[number - 1])
+        if len(line) > 8 and plain[line] > 0:
+            plain[line] -= 1
+            found.append(line)
+    return found
+
+
+def async_lines(node: ast.AST) -> set[int]:
+    """The lines of an `Async...` class, or of `async def` anywhere in another one."""
+    if isinstance(node, ast.AsyncFunctionDef) or (
+        isinstance(node, ast.ClassDef) and node.name.startswith("Async")
+    ):
+        return set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    return {line for child in ast.iter_child_nodes(node) for line in async_lines(child)}
+
+
+def docstrings(tree: ast.Module) -> set[int]:
+    return {
+        line
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    }
+
+
+def bleached(line: str) -> str:
+    return COLOUR.sub("", line.partition("#")[0]).strip()

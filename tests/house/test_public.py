@@ -1,0 +1,95 @@
+"""The public names: these and no others, each with words for the caller, and one version."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import tomllib
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+import headgate
+
+ROOT = Path(__file__).parents[2]
+NAMES = {
+    "AsyncLimiter",
+    "AsyncReservation",
+    "COMPILED",
+    "CannotFit",
+    "Clock",
+    "Decision",
+    "FixedWindow",
+    "GCRA",
+    "HeadgateError",
+    "LeakyBucket",
+    "Limit",
+    "LimitError",
+    "LimitExceeded",
+    "Limiter",
+    "ManualClock",
+    "MemoryStore",
+    "MissingExtra",
+    "Permit",
+    "Rate",
+    "RateError",
+    "Reservation",
+    "SlidingLog",
+    "SlidingWindow",
+    "StoreUnavailable",
+    "SystemClock",
+    "TokenBucket",
+    "WarmUp",
+}
+VERBS = [
+    "acquire",
+    "change",
+    "debit",
+    "guard",
+    "listen",
+    "peek",
+    "refund",
+    "reserve",
+    "reset",
+    "take",
+    "take_many",
+]
+
+
+def test_the_public_names_are_these() -> None:
+    assert sorted(headgate.__all__) == sorted(NAMES)
+
+
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_every_public_name_speaks_to_the_caller(name: str) -> None:
+    assert inspect.getdoc(getattr(headgate, name))
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("limiter", ["Limiter", "AsyncLimiter"])
+def test_every_verb_speaks_to_the_caller(limiter: str, verb: str) -> None:
+    assert inspect.getdoc(getattr(getattr(headgate, limiter), verb))
+
+
+@pytest.mark.parametrize("word", ["Base", "Abstract", "Manager", "Helper", "Impl", "Mixin"])
+def test_no_public_name_confesses(word: str) -> None:
+    assert [name for name in headgate.__all__ if word in name] == []
+
+
+def test_the_package_says_whether_it_is_compiled() -> None:
+    assert headgate.COMPILED is True or headgate.COMPILED is False
+
+
+def test_package_metadata_project_and_changelog_agree_on_the_version() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    newest = re.search(r"^## \[([^]]+)]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+
+    assert newest is not None
+    assert {headgate.__version__, metadata.version("headgate"), newest[1]} == {project}
+
+
+def test_the_package_needs_nothing_else() -> None:
+    needed = metadata.requires("headgate") or []
+
+    assert [line for line in needed if "extra ==" not in line] == []
