@@ -80,7 +80,7 @@ class AsyncLimiter:
         self._limiter.change(*limits, carry=carry)
 
     def listen(self, listener: Listener) -> Listener:
-        """Call `listener(key, decision)` after each decision; what it raises is logged, not raised."""
+        """Call `listener(key, decision)` after each decision; what it raises is only logged."""
         return self._limiter.listen(listener)
 
     def __repr__(self) -> str:

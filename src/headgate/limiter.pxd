@@ -5,7 +5,6 @@ from headgate.clock cimport SystemClock
 from headgate.decision cimport Decision
 from headgate.stores.table cimport Table
 
-cdef long long CEILING
 
 
 @cython.final

@@ -8,20 +8,17 @@ microseconds are integers below.
 from __future__ import annotations
 
 import logging
-import math
-import operator
 from collections.abc import Callable, Iterable
 from math import inf
 from typing import Any, ParamSpec, TypeVar
 
 from headgate.algorithms.limit import KEEP, RESET, SCALE, YEAR, Limit
-from headgate.algorithms.token_bucket import TokenBucket
-from headgate.clock import Clock, SystemClock, microseconds
+from headgate.clock import COMPILED, Clock, SystemClock, microseconds
 from headgate.decision import Decision
 from headgate.errors import LimitError
 from headgate.flow import Book, Booking, Permit, Release, Sleep, acquire, adrive, drive, wrap
+from headgate.intake import checked, gather, patience, reach
 from headgate.rate import Rate
-from headgate.stores.memory import MemoryStore
 from headgate.stores.store import FAR, Ledger, Store
 from headgate.stores.table import Table
 
@@ -31,9 +28,6 @@ Listener = Callable[[str, Decision], object]
 
 logger = logging.getLogger("headgate")
 
-# Costs up to here go straight into the arithmetic; above, they are cut to what it can hold.
-CEILING = 1 << 50
-
 
 class Limiter:
     """How often a key may do something, under one limit or several that must all agree.
@@ -41,11 +35,6 @@ class Limiter:
     A limit is a `Rate` spelling such as `"100/min"` (a token bucket) or a limit object. State is
     kept in `store`, this process's memory unless told otherwise; time comes from `clock`.
     """
-
-    __slots__ = (
-        "__weakref__", "clock", "horizon", "ledger", "limits", "listeners", "name", "store",
-        "system", "table",
-    )  # fmt: skip
 
     limits: tuple[Limit, ...]
     store: Store
@@ -75,10 +64,13 @@ class Limiter:
         self.ledger = self.store.open(self.limits, name) if self.limits else None
         self.table = self.ledger if isinstance(self.ledger, Table) else None
         self.horizon = min([limit.horizon for limit in self.limits], default=YEAR)
+        self._shorten()
 
     def take(self, key: str = "", cost: int = 1) -> Decision:
         """Spend `cost` now, or say no and spend nothing. Never waits; cost 0 only looks."""
-        return self.ask(key, cost, 0, self.time())
+        if self.system is not None:
+            return self.ask(key, cost, 0, self.system.read())
+        return self.ask(key, cost, 0, self.clock.now())
 
     def take_many(self, keys: Iterable[str], cost: int = 1) -> list[Decision]:
         """`take` for each key in turn, all at one moment."""
@@ -160,11 +152,13 @@ class Limiter:
             raise LimitError("change: from or to unlimited is a new Limiter")
         self.table.change(changed, self.time(), ways[carry])
         self.limits = changed
+        self._shorten()
         self.horizon = min(limit.horizon for limit in changed)
 
     def listen(self, listener: Listener) -> Listener:
-        """Call `listener(key, decision)` after each decision; what it raises is logged, not raised."""
+        """Call `listener(key, decision)` after each decision; what it raises is only logged."""
         self.listeners = (*self.listeners, listener)
+        self._shorten()
         return listener
 
     def __repr__(self) -> str:
@@ -178,7 +172,8 @@ class Limiter:
         return self.clock.now()
 
     def ask(self, key: str, cost: int, patience: int, now: int) -> Decision:
-        if type(key) is str and type(cost) is int and 0 <= cost <= CEILING:
+        # A literal, because compiled a name would be made a Python number for each comparison.
+        if type(key) is str and type(cost) is int and 0 <= cost <= 1_000_000_000:
             units = cost
         else:
             key, units = checked(key, cost)
@@ -225,6 +220,18 @@ class Limiter:
         within = patience(timeout, deadline, self.clock.now(), self.horizon)
         return await adrive(acquire(key, cost, within), self._aperform)
 
+    def _shorten(self) -> None:
+        # Interpreted, `take` has a shorter way; it tells no listener.
+        if COMPILED or self.table is None:
+            return
+        from headgate.stores.lane import lane  # noqa: PLC0415 - compiled, there is no step to import
+
+        vars(self).pop("take", None)
+        read = self.clock.now if self.system is None else self.system.reader()
+        short = None if self.listeners else lane(self.table, read, self.take)
+        if short is not None:
+            vars(self)["take"] = short
+
     def _tell(self, key: str, decision: Decision) -> None:
         for listener in self.listeners:
             try:
@@ -268,53 +275,3 @@ class Reservation:
 
     def __repr__(self) -> str:
         return f"Reservation(wait={self.wait!r})"
-
-
-def gather(limits: tuple[Limit | Rate | str, ...]) -> tuple[Limit, ...]:
-    """The limits meant: a spelling is a token bucket, and `unlimited` is none at all."""
-    found: list[Limit] = []
-    for limit in limits:
-        if isinstance(limit, Limit):
-            found.append(limit)
-            continue
-        if not isinstance(limit, (str, Rate)):
-            raise TypeError(f'a limit is a rate such as "100/min" or a limit object, not {limit!r}')
-        rate = limit if isinstance(limit, Rate) else Rate(limit)
-        if not rate.unlimited:
-            found.append(TokenBucket(rate))
-    return tuple(found)
-
-
-def reach(store: Store | str) -> Store:
-    """The store that a URL names, or the one given."""
-    if not isinstance(store, str):
-        return store
-    if store == "memory://":
-        return MemoryStore()
-    raise ValueError(f'store {store!r}: unknown; try "memory://" or a MemoryStore')
-
-
-def patience(timeout: float, deadline: float, now: int, horizon: int) -> int:
-    """How many microseconds a caller will wait, by the earlier of its two bounds."""
-    if not timeout >= 0.0:
-        raise ValueError(f"timeout is 0 or more seconds, not {timeout!r}")
-    if math.isnan(deadline):
-        raise ValueError("deadline is a moment in seconds, not nan")
-    within = horizon if timeout == inf else min(horizon, microseconds(timeout))
-    return within if deadline == inf else min(within, microseconds(deadline) - now)
-
-
-def checked(key: Any, cost: Any) -> tuple[str, int]:
-    """Key and cost as the steps want them, or an error that names what is wrong with them."""
-    if not isinstance(key, str):
-        raise TypeError(f"a key is a str, not {key!r}")
-    if isinstance(cost, bool):
-        raise TypeError(f"cost is a whole number, not {cost!r}")
-    try:
-        units = operator.index(cost)
-    except TypeError:
-        raise TypeError(f"cost is a whole number, not {cost!r}") from None
-    if units < 0:
-        raise ValueError(f"cost is 0 or more, not {units}; use refund to give back")
-    # More than any limit holds is refused like the most that would fit into the arithmetic.
-    return str.__str__(key), min(units, CEILING)

@@ -12,7 +12,7 @@ A count above the limit is booked into the windows that follow, each taking `lim
 from __future__ import annotations
 
 from headgate.algorithms.calendar import PERIODS, frame
-from headgate.algorithms.limit import Answer, Cells, Limit, choice, counter, spell
+from headgate.algorithms.limit import Answer, Cells, Limit, choice, counter, describe
 from headgate.errors import LimitError
 from headgate.rate import Rate
 
@@ -124,9 +124,8 @@ class FixedWindow(Limit):
         if calendar:
             self._check()
             self.name = name or f"{self.limit} per calendar {calendar}"
-        self.spelling = spell(
-            "FixedWindow",
-            self.rate,
+        describe(
+            self,
             {
                 "anchor": anchor,
                 "calendar": calendar,

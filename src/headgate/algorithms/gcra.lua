@@ -1,11 +1,12 @@
 -- Rendered from gcra.py by tools/twins.py; edit that file, not this one.
 
 local SLACK = 1000000
+local FAR = 4503599627370496
 local DEEPEST = 2251799813685248
 
--- Now as the cells see it, and the parts of backlog still there at `enter`.
-local function drain(now, enter, gain, span, stamp, tat, part)
-  local here, ahead
+-- What is true if `cost` cells arrive at `enter`, a cell being `scale` parts of backlog.
+local function step(now, enter, cost, patience, gain, scale, capacity, span, stamp, tat, part)
+  local here, backlog, filled, over, wait, reset, remaining
   if now < stamp - SLACK then
     tat = tat - (stamp - now)
     stamp = now
@@ -14,20 +15,14 @@ local function drain(now, enter, gain, span, stamp, tat, part)
   if here < stamp then
     here = stamp
   end
-  if tat < enter then
-    return here, 0
+  backlog = 0
+  if tat >= enter then
+    backlog = tat - enter
+    if backlog > span then
+      backlog = span
+    end
+    backlog = backlog * gain + part
   end
-  ahead = tat - enter
-  if ahead > span then
-    ahead = span
-  end
-  return here, ahead * gain + part
-end
-
--- What is true if `cost` cells arrive at `enter`, a cell being `scale` parts of backlog.
-local function step(now, enter, cost, patience, gain, scale, capacity, span, stamp, tat, part)
-  local here, backlog, filled, over, wait, reset, remaining
-  here, backlog = drain(now, enter, gain, span, stamp, tat, part)
   filled = backlog + cost * scale
   over = filled - capacity
   wait = enter - now
@@ -38,7 +33,6 @@ local function step(now, enter, cost, patience, gain, scale, capacity, span, sta
     filled = backlog
   end
   reset = enter - now + math.floor((filled + gain - 1) / gain)
-  remaining = 0
   if filled <= capacity then
     remaining = math.floor((capacity - filled) / scale)
   else
@@ -49,8 +43,9 @@ end
 
 -- What is true once `cost` cells are added whatever the backlog, or taken off if negative.
 local function charge(now, cost, due, gain, scale, capacity, span, stamp, tat, part)
-  local here, backlog, filled, back, relied
-  here, backlog = drain(now, now, gain, span, stamp, tat, part)
+  local _, here, backlog, filled, back, relied
+  _, _, _, here, tat, part = step(now, now, 0, FAR, gain, scale, capacity, span, stamp, tat, part)
+  backlog = (tat - now) * gain + part
   if cost >= 0 then
     filled = math.min(backlog + cost * scale, DEEPEST)
     return here, now + math.floor(filled / gain), filled % gain
@@ -64,4 +59,4 @@ local function charge(now, cost, due, gain, scale, capacity, span, stamp, tat, p
   return here, now + math.floor(filled / gain), filled % gain
 end
 
-return {step = step, charge = charge, drain = drain}
+return {step = step, charge = charge}

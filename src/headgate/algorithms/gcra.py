@@ -9,11 +9,12 @@ takes. The answers are those of a token bucket; the state is a time instead of a
 
 from __future__ import annotations
 
-from headgate.algorithms.limit import Answer, Cells, Limit, meter, spell
+from headgate.algorithms.limit import Answer, Cells, Limit, describe, meter
 from headgate.rate import Rate
 
 SLACK = 1_000_000
 DEEPEST = 1 << 51
+FAR = 1 << 52
 
 
 def step(
@@ -22,7 +23,18 @@ def step(
     stamp: int, tat: int, part: int,
 ) -> tuple[int, int, int, int, int, int]:  # fmt: skip
     """What is true if `cost` cells arrive at `enter`, a cell being `scale` parts of backlog."""
-    here, backlog = drain(now, enter, gain, span, stamp, tat, part)
+    if now < stamp - SLACK:
+        tat = tat - (stamp - now)
+        stamp = now
+    here = now
+    if here < stamp:
+        here = stamp
+    backlog = 0
+    if tat >= enter:
+        backlog = tat - enter
+        if backlog > span:
+            backlog = span
+        backlog = backlog * gain + part
     filled = backlog + cost * scale
     over = filled - capacity
     wait = enter - now
@@ -31,7 +43,6 @@ def step(
     if wait > patience:
         filled = backlog
     reset = enter - now + (filled + gain - 1) // gain
-    remaining = 0
     if filled <= capacity:
         remaining = (capacity - filled) // scale
     else:
@@ -45,7 +56,8 @@ def charge(
     stamp: int, tat: int, part: int,
 ) -> tuple[int, int, int]:  # fmt: skip
     """What is true once `cost` cells are added whatever the backlog, or taken off if negative."""
-    here, backlog = drain(now, now, gain, span, stamp, tat, part)
+    _, _, _, here, tat, part = step(now, now, 0, FAR, gain, scale, capacity, span, stamp, tat, part)
+    backlog = (tat - now) * gain + part
     if cost >= 0:
         filled = min(backlog + cost * scale, DEEPEST)
         return here, now + filled // gain, filled % gain
@@ -56,24 +68,6 @@ def charge(
         back = max(0, back - relied - gain)
     filled = max(0, backlog - back)
     return here, now + filled // gain, filled % gain
-
-
-def drain(
-    now: int, enter: int, gain: int, span: int, stamp: int, tat: int, part: int
-) -> tuple[int, int]:
-    """Now as the cells see it, and the parts of backlog still there at `enter`."""
-    if now < stamp - SLACK:
-        tat = tat - (stamp - now)
-        stamp = now
-    here = now
-    if here < stamp:
-        here = stamp
-    if tat < enter:
-        return here, 0
-    ahead = tat - enter
-    if ahead > span:
-        ahead = span
-    return here, ahead * gain + part
 
 
 class GCRA(Limit):
@@ -98,9 +92,8 @@ class GCRA(Limit):
             self, "GCRA", rate, burst, penalty, name
         )
         self.width = 3
-        self.spelling = spell(
-            "GCRA",
-            self.rate,
+        describe(
+            self,
             {"burst": self.burst, "penalty": penalty, "name": name},
             {"burst": self.rate.burst, "penalty": 0, "name": ""},
         )

@@ -1,11 +1,12 @@
 -- Rendered from leaky_bucket.py by tools/twins.py; edit that file, not this one.
 
 local SLACK = 1000000
+local FAR = 4503599627370496
 local DEEPEST = 2251799813685248
 
--- Now as the cells see it, when the request enters, and the water there will be then.
-local function leak(now, enter, gain, span, water, stamp)
-  local here, begin, passed, level
+-- What is true if `cost` units pour in at `enter`, `gain` parts leaking each microsecond.
+local function step(now, enter, cost, patience, gain, scale, capacity, span, water, stamp)
+  local here, begin, passed, level, filled, over, wait, reset, remaining
   if now < stamp - SLACK then
     stamp = now
   end
@@ -25,13 +26,6 @@ local function leak(now, enter, gain, span, water, stamp)
   if level < 0 then
     level = 0
   end
-  return here, begin, level
-end
-
--- What is true if `cost` units pour in at `enter`, `gain` parts leaking each microsecond.
-local function step(now, enter, cost, patience, gain, scale, capacity, span, water, stamp)
-  local here, begin, level, filled, over, wait, reset, remaining
-  here, begin, level = leak(now, enter, gain, span, water, stamp)
   filled = level + cost * scale
   over = filled - capacity
   wait = enter - now
@@ -42,7 +36,6 @@ local function step(now, enter, cost, patience, gain, scale, capacity, span, wat
     filled = level
   end
   reset = begin - now + math.floor((filled + gain - 1) / gain)
-  remaining = 0
   if filled <= capacity then
     remaining = math.floor((capacity - filled) / scale)
   else
@@ -53,8 +46,8 @@ end
 
 -- What is true once `cost` units poured in, over the brim if need be, or out if negative.
 local function charge(now, cost, due, gain, scale, capacity, span, water, stamp)
-  local here, _, level, back, relied
-  here, _, level = leak(now, now, gain, span, water, stamp)
+  local _, level, here, back, relied
+  _, _, _, level, here = step(now, now, 0, FAR, gain, scale, capacity, span, water, stamp)
   if cost >= 0 then
     return math.min(level + cost * scale, DEEPEST), here
   end
@@ -66,4 +59,4 @@ local function charge(now, cost, due, gain, scale, capacity, span, water, stamp)
   return math.max(0, level - back), here
 end
 
-return {step = step, charge = charge, leak = leak}
+return {step = step, charge = charge}

@@ -8,11 +8,12 @@ and where the leak is what you change as the service behind it grows.
 
 from __future__ import annotations
 
-from headgate.algorithms.limit import Answer, Cells, Limit, meter, spell
+from headgate.algorithms.limit import Answer, Cells, Limit, describe, meter
 from headgate.rate import Rate
 
 SLACK = 1_000_000
 DEEPEST = 1 << 51
+FAR = 1 << 52
 
 
 def step(
@@ -21,44 +22,6 @@ def step(
     water: int, stamp: int,
 ) -> tuple[int, int, int, int, int]:  # fmt: skip
     """What is true if `cost` units pour in at `enter`, `gain` parts leaking each microsecond."""
-    here, begin, level = leak(now, enter, gain, span, water, stamp)
-    filled = level + cost * scale
-    over = filled - capacity
-    wait = enter - now
-    if over > 0:
-        wait = begin - now + (over + gain - 1) // gain
-    if wait > patience:
-        filled = level
-    reset = begin - now + (filled + gain - 1) // gain
-    remaining = 0
-    if filled <= capacity:
-        remaining = (capacity - filled) // scale
-    else:
-        remaining = -((filled - capacity + scale - 1) // scale)
-    return wait, remaining, reset, filled + (begin - here) * gain, here
-
-
-def charge(
-    now: int, cost: int, due: int,
-    gain: int, scale: int, capacity: int, span: int,
-    water: int, stamp: int,
-) -> tuple[int, int]:  # fmt: skip
-    """What is true once `cost` units poured in, over the brim if need be, or out if negative."""
-    here, _, level = leak(now, now, gain, span, water, stamp)
-    if cost >= 0:
-        return min(level + cost * scale, DEEPEST), here
-    # Room that bookings made after this one count on stays taken.
-    back = -cost * scale
-    relied = level - capacity - min(max(0, due - here), span) * gain
-    if relied > 0:
-        back = max(0, back - relied - gain)
-    return max(0, level - back), here
-
-
-def leak(
-    now: int, enter: int, gain: int, span: int, water: int, stamp: int
-) -> tuple[int, int, int]:
-    """Now as the cells see it, when the request enters, and the water there will be then."""
     if now < stamp - SLACK:
         stamp = now
     here = now
@@ -73,7 +36,36 @@ def leak(
     level = water - passed * gain
     if level < 0:
         level = 0
-    return here, begin, level
+    filled = level + cost * scale
+    over = filled - capacity
+    wait = enter - now
+    if over > 0:
+        wait = begin - now + (over + gain - 1) // gain
+    if wait > patience:
+        filled = level
+    reset = begin - now + (filled + gain - 1) // gain
+    if filled <= capacity:
+        remaining = (capacity - filled) // scale
+    else:
+        remaining = -((filled - capacity + scale - 1) // scale)
+    return wait, remaining, reset, filled + (begin - here) * gain, here
+
+
+def charge(
+    now: int, cost: int, due: int,
+    gain: int, scale: int, capacity: int, span: int,
+    water: int, stamp: int,
+) -> tuple[int, int]:  # fmt: skip
+    """What is true once `cost` units poured in, over the brim if need be, or out if negative."""
+    _, _, _, level, here = step(now, now, 0, FAR, gain, scale, capacity, span, water, stamp)
+    if cost >= 0:
+        return min(level + cost * scale, DEEPEST), here
+    # Room that bookings made after this one count on stays taken.
+    back = -cost * scale
+    relied = level - capacity - min(max(0, due - here), span) * gain
+    if relied > 0:
+        back = max(0, back - relied - gain)
+    return max(0, level - back), here
 
 
 class LeakyBucket(Limit):
@@ -98,9 +90,8 @@ class LeakyBucket(Limit):
             self, "LeakyBucket", rate, burst, penalty, name
         )
         self.width = 2
-        self.spelling = spell(
-            "LeakyBucket",
-            self.rate,
+        describe(
+            self,
             {"burst": self.burst, "penalty": penalty, "name": name},
             {"burst": self.rate.burst, "penalty": 0, "name": ""},
         )

@@ -6,11 +6,13 @@ ctypedef (long long, long long, long long, long long, long long, long long) Repl
 cdef class Limit:
     cdef readonly object rate
     cdef readonly object name
+    cdef readonly object options
     cdef readonly object spelling
     cdef readonly long long limit
     cdef readonly long long most
     cdef readonly long long heaviest
     cdef readonly long long width
+    cdef readonly long long ring
     cdef readonly long long penalty
     cdef readonly long long lasting
     cdef readonly long long horizon
@@ -25,3 +27,4 @@ cdef class Limit:
 
 cpdef tuple meter(Limit limit, kind, rate, burst, penalty, name)
 cpdef void counter(Limit limit, kind, rate, penalty, name) except *
+cpdef void describe(Limit limit, options, usual) except *

@@ -57,8 +57,10 @@ class Limit:
         "limit",
         "most",
         "name",
+        "options",
         "penalty",
         "rate",
+        "ring",
         "spelling",
         "width",
         "worst",
@@ -66,11 +68,13 @@ class Limit:
 
     rate: Rate
     name: str
+    options: dict[str, Any]
     spelling: str
     limit: int
     most: int
     heaviest: int
     width: int
+    ring: int
     penalty: int
     lasting: int
     horizon: int
@@ -124,6 +128,9 @@ class Limit:
 
     def __hash__(self) -> int:
         return hash(self.spelling)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return remake, (type(self), self.rate, self.options)
 
     def __setattr__(self, name: str, value: object) -> None:
         # Compiled code writes its C attributes directly; this guards against everyone else.
@@ -181,7 +188,7 @@ def meter(
     limit.penalty = whole(kind, "penalty", penalty, 0, max(1, size))
     limit.horizon = min(ROOM // gain, 100 * YEAR)
     limit.worst = 2 * ((size * scale + gain - 1) // gain)
-    limit.lasting = 0
+    limit.lasting = limit.ring = 0
     limit.name = name or plainly(limit.rate, size)
     return size, gain, scale, size * scale, (1 << 52) // gain
 
@@ -199,7 +206,7 @@ def counter(limit: Limit, kind: str, rate: Rate | str, penalty: int, name: str) 
     limit.heaviest = ROOM
     limit.penalty = whole(kind, "penalty", penalty, 0, max(1, limit.limit))
     limit.horizon = limit.worst = 100 * YEAR
-    limit.lasting = 0
+    limit.lasting = limit.ring = 0
     limit.name = name or str(limit.rate)
 
 
@@ -208,8 +215,20 @@ def plainly(rate: Rate, burst: int) -> str:
     return str(rate if burst == rate.burst else Rate.of(rate.count, rate.period, burst or None))
 
 
-def spell(kind: str, rate: Rate, options: dict[str, Any], usual: dict[str, Any]) -> str:
-    """The limit as you would type it: the rate, then whatever differs from the usual."""
-    said = [f'"{rate}"']
-    said += [f"{word}={value!r}" for word, value in options.items() if value != usual[word]]
-    return f"{kind}({', '.join(said)})"
+def describe(limit: Limit, options: dict[str, Any], usual: dict[str, Any]) -> None:
+    """Fill in how the limit is typed: the rate, then whatever differs from the usual.
+
+    The last thing done when a limit is made: from here on it is frozen.
+    """
+    limit.options = {}
+    said = ""
+    for word, value in options.items():
+        if value != usual[word]:
+            limit.options[word] = value
+            said += f", {word}={value!r}"
+    limit.spelling = f'{type(limit).__name__}("{limit.rate}"{said})'
+
+
+def remake(kind: type[Limit], rate: Rate, options: dict[str, Any]) -> Limit:
+    """The limit that was pickled."""
+    return kind(rate, **options)  # type: ignore[call-arg]

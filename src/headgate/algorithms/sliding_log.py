@@ -10,7 +10,7 @@ A unit that entered at `t` has left at `t + length`: the window is half open, (n
 
 from __future__ import annotations
 
-from headgate.algorithms.limit import Answer, Cells, Limit, counter, spell
+from headgate.algorithms.limit import Answer, Cells, Limit, counter, describe
 from headgate.errors import LimitError
 from headgate.rate import Rate
 
@@ -117,9 +117,9 @@ class SlidingLog(Limit):
             )
         self.length = self.rate.period
         self.width = self.limit + 2
-        self.spelling = spell(
-            "SlidingLog",
-            self.rate,
+        self.ring = 1
+        describe(
+            self,
             {"penalty": penalty, "name": name},
             {"penalty": 0, "name": ""},
         )

@@ -11,7 +11,7 @@ until it is out. Weights are worked out in whole grains of time, so that product
 
 from __future__ import annotations
 
-from headgate.algorithms.limit import ROOM, Answer, Cells, Limit, choice, counter, spell, whole
+from headgate.algorithms.limit import ROOM, Answer, Cells, Limit, choice, counter, describe, whole
 from headgate.errors import LimitError
 from headgate.rate import Rate
 
@@ -173,9 +173,9 @@ class SlidingWindow(Limit):
         self.part, self.grain = divide(self.rate, self.parts)
         self.deepest = (1 << 52) // (self.part // self.grain)
         self.width = self.parts + 4
-        self.spelling = spell(
-            "SlidingWindow",
-            self.rate,
+        self.ring = 1
+        describe(
+            self,
             {"parts": parts, "oldest": oldest, "penalty": penalty, "name": name},
             {"parts": 10, "oldest": "weighted", "penalty": 0, "name": ""},
         )
@@ -200,8 +200,8 @@ def divide(rate: Rate, parts: int) -> tuple[int, int]:
     """How long a part is, and the grain its weights are worked out in."""
     if rate.period % parts:
         raise LimitError(
-            f'SlidingWindow("{rate}", parts={parts}): {rate.period} microseconds do not divide into '
-            f"{parts} parts; choose a number of parts that does"
+            f'SlidingWindow("{rate}", parts={parts}): {rate.period} microseconds do not divide '
+            f"into {parts} parts; choose a number of parts that does"
         )
     part = rate.period // parts
     grain = 1
@@ -211,6 +211,6 @@ def divide(rate: Rate, parts: int) -> tuple[int, int]:
         if part // grain % factor == 0:
             grain *= factor
     raise LimitError(
-        f'SlidingWindow("{rate}"): {rate.count} units times {part} microseconds do not fit into exact '
-        "arithmetic; choose more parts or a rounder rate"
+        f'SlidingWindow("{rate}"): {rate.count} units times {part} microseconds do not fit into '
+        "exact arithmetic; choose more parts or a rounder rate"
     )

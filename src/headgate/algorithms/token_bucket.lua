@@ -1,23 +1,24 @@
 -- Rendered from token_bucket.py by tools/twins.py; edit that file, not this one.
 
 local SLACK = 1000000
+local FAR = 4503599627370496
 local DEEPEST = 2251799813685248
 
--- Now as the cells see it, the level at `enter`, and when that level was last true.
-local function refill(now, enter, tick, gain, capacity, span, level, stamp)
-  local here, begin, ticks, full
-  if now < stamp - SLACK then
-    stamp = now
-  end
+-- What is true if `cost` tokens are taken at `enter`, every `tick` bringing `gain` parts.
+local function step(now, enter, cost, patience, tick, gain, scale, capacity, span, borrow, level, stamp)
+  local here, mark, ticks, full, left, room, wait, reset, remaining
   here = now
-  if here < stamp then
+  if stamp > now then
+    if stamp > now + SLACK then
+      stamp = now
+    end
     here = stamp
   end
-  begin = enter
-  if begin < here then
-    begin = here
+  mark = enter
+  if mark < here then
+    mark = here
   end
-  ticks = begin - stamp
+  ticks = mark - stamp
   if tick > 1 then
     ticks = math.floor(ticks / tick)
   end
@@ -26,15 +27,10 @@ local function refill(now, enter, tick, gain, capacity, span, level, stamp)
   end
   full = level + ticks * gain
   if full >= capacity then
-    return here, capacity, begin
+    full = capacity
+  elseif tick > 1 then
+    mark = stamp + ticks * tick
   end
-  return here, full, stamp + ticks * tick
-end
-
--- What is true if `cost` tokens are taken at `enter`, every `tick` bringing `gain` parts.
-local function step(now, enter, cost, patience, tick, gain, scale, capacity, span, borrow, level, stamp)
-  local here, full, mark, left, room, wait, reset, remaining, ticks
-  here, full, mark = refill(now, enter, tick, gain, capacity, span, level, stamp)
   left = full - cost * scale
   room = left
   if borrow > 0 then
@@ -42,13 +38,12 @@ local function step(now, enter, cost, patience, tick, gain, scale, capacity, spa
   end
   wait = enter - now
   if room < 0 then
-    wait = mark + math.floor((gain - 1 - room) / gain) * tick - now
+    wait = math.floor((gain - 1 - room) / gain) * tick + (mark - now)
   end
   if wait > patience then
     left = full
   end
-  reset = mark + math.floor((capacity - left + gain - 1) / gain) * tick - now
-  remaining = 0
+  reset = math.floor((capacity - left + gain - 1) / gain) * tick + (mark - now)
   if left >= 0 then
     remaining = math.floor(left / scale)
   else
@@ -65,7 +60,7 @@ end
 -- What is true once `cost` tokens are spent whatever the level, or given back if negative.
 local function charge(now, cost, due, tick, gain, scale, capacity, span, borrow, level, stamp)
   local _, full, mark, back, relied
-  _, full, mark = refill(now, now, tick, gain, capacity, span, level, stamp)
+  _, _, _, full, mark = step(now, now, 0, FAR, tick, gain, scale, capacity, span, borrow, level, stamp)
   if cost >= 0 then
     return math.max(full - cost * scale, -DEEPEST), mark
   end
@@ -80,4 +75,4 @@ local function charge(now, cost, due, tick, gain, scale, capacity, span, borrow,
   return math.min(capacity, full + back), mark
 end
 
-return {step = step, charge = charge, refill = refill}
+return {step = step, charge = charge}

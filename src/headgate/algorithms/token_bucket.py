@@ -17,9 +17,9 @@ from headgate.algorithms.limit import (
     Cells,
     Limit,
     choice,
+    describe,
     parse,
     plainly,
-    spell,
     whole,
 )
 from headgate.errors import LimitError
@@ -27,6 +27,7 @@ from headgate.rate import Rate
 
 SLACK = 1_000_000
 DEEPEST = 1 << 51
+FAR = 1 << 52
 
 
 def step(
@@ -35,23 +36,40 @@ def step(
     level: int, stamp: int,
 ) -> tuple[int, int, int, int, int]:  # fmt: skip
     """What is true if `cost` tokens are taken at `enter`, every `tick` bringing `gain` parts."""
-    here, full, mark = refill(now, enter, tick, gain, capacity, span, level, stamp)
+    here = now
+    mark = enter
+    if stamp > now:
+        if stamp > now + SLACK:
+            stamp = now
+        here = stamp
+        mark = max(enter, here)
+    ticks = mark - stamp
+    if tick > 1:
+        ticks = ticks // tick
+    if ticks > span:
+        ticks = span
+    full = level + ticks * gain
+    if full >= capacity:
+        full = capacity
+    elif tick > 1:
+        mark = stamp + ticks * tick
     left = full - cost * scale
-    room = left
-    if borrow > 0:
-        room = full
+    lag = mark - now
     wait = enter - now
-    if room < 0:
-        wait = mark + (gain - 1 - room) // gain * tick - now
+    if left < 0:
+        room = left
+        if borrow > 0:
+            room = full
+        if room < 0:
+            wait = (gain - 1 - room) // gain * tick + lag
     if wait > patience:
         left = full
-    reset = mark + (capacity - left + gain - 1) // gain * tick - now
-    remaining = 0
+    reset = (capacity - left + gain - 1) // gain * tick + lag
     if left >= 0:
         remaining = left // scale
     else:
         remaining = -((scale - 1 - left) // scale)
-    if mark > here:
+    if lag > 0 and mark > here:
         # Entering later than now: put the level back to what it is today, so that it comes right.
         ticks = (mark - here + tick - 1) // tick
         left = left - ticks * gain
@@ -65,7 +83,9 @@ def charge(
     level: int, stamp: int,
 ) -> tuple[int, int]:  # fmt: skip
     """What is true once `cost` tokens are spent whatever the level, or given back if negative."""
-    _, full, mark = refill(now, now, tick, gain, capacity, span, level, stamp)
+    _, _, _, full, mark = step(
+        now, now, 0, FAR, tick, gain, scale, capacity, span, borrow, level, stamp
+    )
     if cost >= 0:
         return max(full - cost * scale, -DEEPEST), mark
     # Tokens that bookings made after this one count on stay where they are.
@@ -76,29 +96,6 @@ def charge(
     if relied > 0:
         back = max(0, back - relied - gain)
     return min(capacity, full + back), mark
-
-
-def refill(
-    now: int, enter: int, tick: int, gain: int, capacity: int, span: int, level: int, stamp: int
-) -> tuple[int, int, int]:
-    """Now as the cells see it, the level at `enter`, and when that level was last true."""
-    if now < stamp - SLACK:
-        stamp = now
-    here = now
-    if here < stamp:
-        here = stamp
-    begin = enter
-    if begin < here:
-        begin = here
-    ticks = begin - stamp
-    if tick > 1:
-        ticks = ticks // tick
-    if ticks > span:
-        ticks = span
-    full = level + ticks * gain
-    if full >= capacity:
-        return here, capacity, begin
-    return here, full, stamp + ticks * tick
 
 
 class TokenBucket(Limit):
@@ -161,9 +158,8 @@ class TokenBucket(Limit):
         self.limit = self.burst
         self.name = name or plainly(self.rate, self.burst)
         self._bound()
-        self.spelling = spell(
-            "TokenBucket",
-            self.rate,
+        describe(
+            self,
             {
                 "burst": self.burst,
                 "initial": self.initial,
@@ -184,6 +180,7 @@ class TokenBucket(Limit):
 
     def _bound(self) -> None:
         self.width = 2
+        self.ring = 0
         self.capacity = self.burst * self.scale
         self.gain = max(self.gain, 1)
         self.span = (1 << 52) // self.gain

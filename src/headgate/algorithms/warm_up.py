@@ -12,7 +12,7 @@ request enters as soon as nothing is owed; the next one waits for it.
 
 from __future__ import annotations
 
-from headgate.algorithms.limit import ROOM, Answer, Cells, Limit, counter, meter, spell
+from headgate.algorithms.limit import ROOM, Answer, Cells, Limit, counter, describe, meter
 from headgate.errors import LimitError
 from headgate.rate import Rate
 
@@ -108,9 +108,8 @@ class WarmUp(Limit):
         self.most = self.heaviest if self.limit else -1
         self.worst = 2 * (self.cold // self.gain) + 1
         self.name = name or f"{self.rate} warm-up {self.period:g}s"
-        self.spelling = spell(
-            "WarmUp",
-            self.rate,
+        describe(
+            self,
             {"period": self.period, "penalty": penalty, "name": name},
             {"period": 10.0, "penalty": 0, "name": ""},
         )

@@ -4,12 +4,13 @@ from headgate.algorithms.limit cimport Reply, Limit
 
 cdef long long GROUP
 cdef long long LATE
+cdef long long FOREVER
 
 
 @cython.final
 cdef class Rows:
     cdef readonly tuple limits
-    cdef Limit first
+    cdef Limit only
     cdef readonly long long count
     cdef readonly long long capacity
     cdef readonly long long groups
@@ -21,7 +22,6 @@ cdef class Rows:
     cdef long long[::1] view
     cdef long long* cells
     cdef long long offsets[8]
-    @cython.locals(row="long long", tries="long long")
     cdef long long search(self, long long mark) noexcept nogil
     cdef long long place(self, long long mark, long long now) noexcept
     cdef long long vacant(self, long long mark, long long now) noexcept nogil
@@ -32,6 +32,8 @@ cdef class Rows:
     cdef bint owes(self, long long row, long long now) noexcept
     @cython.locals(limit=Limit)
     cdef void open(self, long long row, long long now) noexcept
+    cdef void punish(self, Limit limit, long long row, long long start, long long now, long long reset) noexcept
+    cdef void extend(self, Limit limit, long long row, long long start, long long now) noexcept
     cdef long long blank(self, long long now) noexcept
     cdef void clear(self, long long mark) noexcept nogil
     cpdef long long live(self, long long now) noexcept

@@ -32,18 +32,20 @@ else:
 GROUP = 8
 MOST = 8
 LATE = 1 << 62
+FOREVER = 1 << 62
+LISTED = 1 << 24
 
 
 class Rows:
     """A fixed block of rows for up to `capacity` keys under `limits`."""
 
     __slots__ = (
-        "capacity", "cells", "count", "crowded", "evicted", "first", "groups", "limits", "memory", "offsets",
-        "size", "stride", "view",
+        "capacity", "cells", "count", "crowded", "evicted", "groups", "limits", "memory",
+        "offsets", "only", "size", "stride", "view",
     )  # fmt: skip
 
     limits: tuple[Limit, ...]
-    first: Limit
+    only: Limit | None
     count: int
     capacity: int
     groups: int
@@ -58,7 +60,7 @@ class Rows:
 
     def __init__(self, limits: tuple[Limit, ...], capacity: int) -> None:
         self.limits = limits
-        self.first = limits[0]
+        self.only = limits[0] if len(limits) == 1 else None
         self.count = len(limits)
         self.capacity = capacity
         self.evicted = self.crowded = 0
@@ -74,12 +76,12 @@ class Rows:
         # Behind the groups stand the row that newcomers share and a row just to look at.
         room = (self.size + 2) * self.stride * 8
         self.memory = mmap.mmap(-1, room, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        view = memoryview(self.memory).cast("q")
+        self.view = memoryview(self.memory).cast("q")
         if cython.compiled:
-            self.view = view
             self.cells = cython.address(self.view[0])
         else:
-            self.cells = view
+            # Interpreted, a list is twice as quick; it is only too large for large rows.
+            self.cells = [0] * (room // 8) if room <= LISTED else self.view
 
     def search(self, mark: int) -> int:
         # The row of a fingerprint, or -1.
@@ -196,6 +198,19 @@ class Rows:
             lasting = max(lasting, limit.lasting)
             number += 1
         self.cells[row + 1] = now + lasting
+
+    def punish(self, limit: Limit, row: int, start: int, now: int, reset: int) -> None:
+        # A refused request is charged, unless the key owes so much that it would never return.
+        if reset > limit.worst:
+            return
+        limit.charge(self.cells, start, now, limit.penalty, now)
+        self.extend(limit, row, start, now)
+
+    def extend(self, limit: Limit, row: int, start: int, now: int) -> None:
+        # Keep the row for as long as what was charged matters.
+        cells = self.cells
+        _, _, reset, a, b, c = limit.look(cells, start, now, now, 0, FOREVER)
+        cells[row + 1] = max(cells[row + 1], now + reset + limit.lasting)
 
     def blank(self, now: int) -> int:
         # A row to look at, for keys that have none.

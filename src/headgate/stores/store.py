@@ -21,7 +21,7 @@ class Ledger(Protocol):
     """The state of one set of limits, key by key."""
 
     def take(self, key: str, cost: int, now: int, patience: int) -> Decision:
-        """Spend `cost` if it may enter within `patience` microseconds of `now`; all limits or none."""
+        """Spend `cost` if it may enter within `patience` microseconds; all limits or none."""
 
     def take_many(self, keys: Sequence[str], cost: int, now: int) -> list[Decision]:
         """Decide for each key in turn, at one moment."""

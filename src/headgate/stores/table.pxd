@@ -3,6 +3,7 @@ cimport cython
 from libc.stdint cimport int64_t
 from headgate.algorithms.limit cimport Reply, Limit
 from headgate.decision cimport Decision
+from headgate.stores.council cimport Council
 from headgate.stores.rows cimport Rows
 
 cdef long long SLACK
@@ -14,28 +15,20 @@ cpdef int64_t fingerprint(key) except? -1
 cdef class Table:
     cdef object __weakref__
     cdef readonly Rows rows
-    cdef readonly long long latest
+    cdef long long alarm
+    cdef long long latest
     cdef readonly long long anomalies
     cdef object lock
     cdef long long calendar
-    cdef Reply answers[8]
+    cdef Council council
     @cython.locals(units="long long", moment="long long")
     cpdef Decision take(self, key, long long cost, long long now, long long patience)
     @cython.locals(decision=Decision)
     cdef Decision ask(self, long long mark, long long cost, long long now, long long patience, long long spend)
     @cython.locals(limit=Limit, rows=Rows)
     cdef void decide(self, Decision decision, long long mark, long long cost, long long now, long long patience, long long spend) noexcept
-    @cython.locals(limit=Limit)
+    @cython.locals(limit=Limit, council=Council)
     cdef void several(self, Decision decision, long long row, long long cost, long long now, long long patience, long long spend) noexcept
-    @cython.locals(limit=Limit, rows=Rows)
-    cdef long long consult(self, long long row, long long now, long long enter, long long cost, long long patience) noexcept
-    cdef long long tightest(self, long long patience, long long why) noexcept
-    @cython.locals(limit=Limit, rows=Rows)
-    cdef void keep(self, long long row, long long now, long long cost) noexcept
-    @cython.locals(limit=Limit, rows=Rows)
-    cdef void blame(self, long long row, long long now, long long patience) noexcept
-    cdef void punish(self, Limit limit, long long row, long long start, long long now, long long reset) noexcept
-    cdef void extend(self, Limit limit, long long row, long long start, long long now) noexcept
     @cython.locals(limit=Limit, rows=Rows)
     cdef void spend(self, long long mark, long long cost, long long now, long long due) noexcept
     cdef void never(self, Decision decision, Limit limit, long long start, long long now) noexcept

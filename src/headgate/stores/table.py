@@ -10,6 +10,7 @@ does, one that a signal handler may enter again, and a forked child gets a new o
 
 from __future__ import annotations
 
+import operator
 import os
 import threading
 import weakref
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from headgate.algorithms.limit import RESET, SCALE, Limit
 from headgate.decision import Decision
+from headgate.stores.council import Council
 from headgate.stores.rows import MOST, Rows
 
 if TYPE_CHECKING:
@@ -35,12 +37,15 @@ FOREVER = 1 << 62
 class Table:
     """A ledger in this process's memory: fixed in size, exact, and safe with many threads."""
 
-    __slots__ = ("__weakref__", "anomalies", "answers", "calendar", "latest", "lock", "rows")
+    __slots__ = (
+        "__weakref__", "alarm", "anomalies", "calendar", "council", "latest", "lock", "rows",
+    )  # fmt: skip
 
     rows: Rows
     lock: Any
-    answers: Any
+    council: Council
     calendar: int
+    alarm: int
     latest: int
     anomalies: int
 
@@ -49,7 +54,6 @@ class Table:
             raise ValueError(f"a limiter has from 1 to {MOST} limits, not {len(limits)}")
         self.latest = self.anomalies = 0
         if not cython.compiled:
-            self.answers = [(0, 0, 0, 0, 0, 0)] * MOST
             self.lock = threading.RLock()
             TABLES.add(self)
         self._lay(limits, capacity)
@@ -57,8 +61,10 @@ class Table:
     def _lay(self, limits: tuple[Limit, ...], capacity: int) -> None:
         # A limit that follows a calendar moves: the table keeps one of its own.
         own = tuple(limit.own() for limit in limits)
-        self.calendar = 0 if own == limits and all(map(lambda a, b: a is b, own, limits)) else 1
+        self.calendar = 0 if all(map(operator.is_, own, limits)) else 1
+        self.alarm = FOREVER if self.calendar else 0
         self.rows = Rows(own, capacity)
+        self.council = Council(self.rows)
 
     def take(self, key: str, cost: int, now: int, patience: int) -> Decision:
         """Spend `cost` if it may enter within `patience` microseconds; all limits or none."""
@@ -114,7 +120,7 @@ class Table:
 
     def __len__(self) -> int:
         """How many keys had state that mattered at the latest decision."""
-        return self.rows.live(self.latest)
+        return self.rows.live(self.latest if self.calendar else self.alarm)
 
     def ask(self, mark: int, cost: int, now: int, patience: int, spend: int) -> Decision:
         decision = Decision.__new__(Decision)
@@ -134,17 +140,18 @@ class Table:
     def decide(
         self, decision: Decision, mark: int, cost: int, now: int, patience: int, spend: int
     ) -> None:
-        if now < self.latest or self.calendar > 0:
+        if now < self.alarm:
             self.mind(now)
-        self.latest = now
+        else:
+            self.alarm = now
         rows = self.rows
         row = rows.search(mark)
         if row < 0:
             row = rows.place(mark, now) if spend else rows.blank(now)
-        if rows.count > 1:
+        limit = rows.only
+        if limit is None:
             self.several(decision, row, cost, now, patience, spend)
             return
-        limit = rows.first
         cells = rows.cells
         if cost > limit.most:
             self.never(decision, limit, row + 2, now)
@@ -155,10 +162,16 @@ class Table:
             if why == 0 and cost > 0:
                 _, remaining, reset, a, b, c = limit.look(cells, row + 2, now, now, 0, FOREVER)
         elif why == 0:
-            limit.keep(cells, row + 2, now, cost, a, b, c)
             cells[row + 1] = now + reset + limit.lasting
+            if limit.ring > 0:
+                limit.keep(cells, row + 2, now, cost, a, b, c)
+            else:
+                cells[row + 2] = a
+                cells[row + 3] = b
+                if limit.width > 2:
+                    cells[row + 4] = c
         elif limit.penalty > 0:
-            self.punish(limit, row, row + 2, now, reset)
+            rows.punish(limit, row, row + 2, now, reset)
         if remaining < 0:
             remaining = 0
         decision.fill(why, limit.limit, remaining, wait, reset, limit)
@@ -166,12 +179,8 @@ class Table:
     def several(
         self, decision: Decision, row: int, cost: int, now: int, patience: int, spend: int
     ) -> None:
-        enter = now
-        longest = self.consult(row, now, enter, cost, patience)
-        # Booked ahead, every limit has to be asked about the moment of the slowest.
-        while enter - now < longest and longest <= patience:
-            enter = now + longest
-            longest = self.consult(row, now, enter, cost, patience)
+        council = self.council
+        longest = council.settle(row, now, cost, patience)
         if longest < 0:
             number = -1 - longest
             limit = self.rows.limits[number]
@@ -180,85 +189,15 @@ class Table:
         why = 1 if longest > patience else 0
         if spend == 0:
             if why == 0 and cost > 0:
-                self.consult(row, now, now, 0, FOREVER)
+                council.consult(row, now, now, 0, FOREVER)
         elif why == 0:
-            self.keep(row, now, cost)
+            council.keep(row, now, cost)
         else:
-            self.blame(row, now, patience)
-        number = self.tightest(patience, why)
+            council.blame(row, now, patience)
+        number = council.tightest(patience, why)
         limit = self.rows.limits[number]
-        _, remaining, reset, a, b, c = self.answers[number]
+        _, remaining, reset, a, b, c = council.answers[number]
         decision.fill(why, limit.limit, max(0, remaining), longest, reset, limit)
-
-    def consult(self, row: int, now: int, enter: int, cost: int, patience: int) -> int:
-        # Ask every limit; the longest wait, or the number of one it can never fit, as -1 - number.
-        rows = self.rows
-        longest = 0
-        number = 0
-        while number < rows.count:
-            limit = rows.limits[number]
-            if cost > limit.most:
-                return -1 - number
-            self.answers[number] = limit.look(
-                rows.cells, row + rows.offsets[number], now, enter, cost, patience
-            )
-            wait, _, _, a, b, c = self.answers[number]
-            longest = max(longest, wait)
-            number += 1
-        return longest
-
-    def tightest(self, patience: int, why: int) -> int:
-        # Allowed: the limit with the least left. Refused: of those that refuse, the longest wait.
-        chosen = 0
-        least = FOREVER
-        number = 0
-        while number < self.rows.count:
-            wait, remaining, _, a, b, c = self.answers[number]
-            measure = remaining
-            if why > 0:
-                measure = -wait if wait > patience else FOREVER
-            if measure < least:
-                least = measure
-                chosen = number
-            number += 1
-        return chosen
-
-    def keep(self, row: int, now: int, cost: int) -> None:
-        # All agreed: write what each answered.
-        rows = self.rows
-        until = 0
-        number = 0
-        while number < rows.count:
-            limit = rows.limits[number]
-            _, _, reset, a, b, c = self.answers[number]
-            limit.keep(rows.cells, row + rows.offsets[number], now, cost, a, b, c)
-            until = max(until, now + reset + limit.lasting)
-            number += 1
-        rows.cells[row + 1] = until
-
-    def blame(self, row: int, now: int, patience: int) -> None:
-        # The limits that refused charge their penalties; the others change nothing.
-        rows = self.rows
-        number = 0
-        while number < rows.count:
-            limit = rows.limits[number]
-            wait, _, reset, a, b, c = self.answers[number]
-            if wait > patience and limit.penalty > 0:
-                self.punish(limit, row, row + rows.offsets[number], now, reset)
-            number += 1
-
-    def punish(self, limit: Limit, row: int, start: int, now: int, reset: int) -> None:
-        # A refused request is charged, unless the key owes so much that it would never return.
-        if reset > limit.worst:
-            return
-        limit.charge(self.rows.cells, start, now, limit.penalty, now)
-        self.extend(limit, row, start, now)
-
-    def extend(self, limit: Limit, row: int, start: int, now: int) -> None:
-        # Keep the row for as long as what was charged matters.
-        cells = self.rows.cells
-        _, _, reset, a, b, c = limit.look(cells, start, now, now, 0, FOREVER)
-        cells[row + 1] = max(cells[row + 1], now + reset + limit.lasting)
 
     def spend(self, mark: int, cost: int, now: int, due: int) -> None:
         # Charge every limit, whatever it says.
@@ -275,7 +214,7 @@ class Table:
             if limit.most >= 0:
                 start = row + rows.offsets[number]
                 limit.charge(rows.cells, start, now, cost, due)
-                self.extend(limit, row, start, now)
+                rows.extend(limit, row, start, now)
             number += 1
 
     def never(self, decision: Decision, limit: Limit, start: int, now: int) -> None:
@@ -286,12 +225,17 @@ class Table:
         decision.fill(2, limit.limit, max(0, remaining), 0, reset, limit)
 
     def mind(self, now: int) -> None:
-        # The clock went back, or the calendar moves on.
-        if now < self.latest - SLACK:
-            self.anomalies += 1
+        # Before the alarm: the clock went back. By the calendar, it is always before the alarm.
+        before = self.alarm
         if self.calendar > 0:
             for limit in self.rows.limits:
                 limit.follow(now)
+            before = self.latest
+        else:
+            self.alarm = now
+        if now < before - SLACK:
+            self.anomalies += 1
+        self.latest = now
 
     def move(self, new: Table, now: int, rows: int, scaled: int) -> None:
         # Carry the live ones of the first `rows` over to `new`, and go on with its rows.
@@ -304,7 +248,9 @@ class Table:
                 self.copy(row, new, new.rows.place(old.cells[row], now), now, scaled)
             number += 1
         self.rows = new.rows
+        self.council = new.council
         self.calendar = new.calendar
+        self.alarm = new.alarm
 
     def copy(self, row: int, new: Table, fresh: int, now: int, scaled: int) -> None:
         old = self.rows
@@ -321,7 +267,7 @@ class Table:
                 if units > 0:
                     start = fresh + rows.offsets[number]
                     after.charge(rows.cells, start, now, units, now)
-                    new.extend(after, fresh, start, now)
+                    rows.extend(after, fresh, start, now)
             number += 1
 
 

@@ -1,0 +1,71 @@
+"""Intake: what people say at the surface, turned into what the strata below want, or refused.
+
+Limits, stores, costs and timeouts come in here; whatever is wrong with them is named at once.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from math import inf
+from typing import Any
+
+from headgate.algorithms.limit import Limit
+from headgate.algorithms.token_bucket import TokenBucket
+from headgate.clock import microseconds
+from headgate.rate import Rate
+from headgate.stores.memory import MemoryStore
+from headgate.stores.store import Store
+
+# A cost above this is refused like this one: no limit holds as much.
+CEILING = 1 << 50
+
+
+def gather(limits: tuple[Limit | Rate | str, ...]) -> tuple[Limit, ...]:
+    """The limits meant: a spelling is a token bucket, and `unlimited` is none at all."""
+    found: list[Limit] = []
+    for limit in limits:
+        if isinstance(limit, Limit):
+            found.append(limit)
+            continue
+        if not isinstance(limit, (str, Rate)):
+            raise TypeError(f'a limit is a rate such as "100/min" or a limit object, not {limit!r}')
+        rate = limit if isinstance(limit, Rate) else Rate(limit)
+        if not rate.unlimited:
+            found.append(TokenBucket(rate))
+    return tuple(found)
+
+
+def reach(store: Store | str) -> Store:
+    """The store that a URL names, or the one given."""
+    if not isinstance(store, str):
+        return store
+    if store == "memory://":
+        return MemoryStore()
+    raise ValueError(f'store {store!r}: unknown; try "memory://" or a MemoryStore')
+
+
+def patience(timeout: float, deadline: float, now: int, horizon: int) -> int:
+    """How many microseconds a caller will wait, by the earlier of its two bounds."""
+    if not timeout >= 0.0:
+        raise ValueError(f"timeout is 0 or more seconds, not {timeout!r}")
+    if math.isnan(deadline):
+        raise ValueError("deadline is a moment in seconds, not nan")
+    within = horizon if timeout == inf else min(horizon, microseconds(timeout))
+    return within if deadline == inf else min(within, microseconds(deadline) - now)
+
+
+def checked(key: Any, cost: Any) -> tuple[str, int]:
+    """Key and cost as the steps want them, or an error that names what is wrong with them."""
+    if not isinstance(key, str):
+        raise TypeError(f"a key is a str, not {key!r}")
+    if isinstance(cost, bool):
+        raise TypeError(f"cost is a whole number, not {cost!r}")
+    try:
+        units = operator.index(cost)
+    except TypeError:
+        raise TypeError(f"cost is a whole number, not {cost!r}") from None
+    if units < 0:
+        raise ValueError(f"cost is 0 or more, not {units}; use refund to give back")
+    # More than any limit holds is refused like the most that would fit into the arithmetic.
+    return str.__str__(key), min(units, CEILING)
