@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from headgate import _cython as cython
-    from headgate.algorithms.limit import Limit
 else:
     try:
         import cython
@@ -41,7 +40,7 @@ class Decision:
     retry: int
     reset: int
     why: int
-    source: Any
+    source: object
 
     def __init__(
         self,
@@ -64,7 +63,7 @@ class Decision:
         self.source = rule
 
     def fill(
-        self, why: int, limit: int, remaining: int, retry: int, reset: int, source: Limit | None
+        self, why: int, limit: int, remaining: int, retry: int, reset: int, source: object
     ) -> None:
         # The fast way to make one: `Decision.__new__`, then this, all of it in C when compiled.
         self.allowed = why == 0

@@ -1,7 +1,6 @@
 -- Rendered from fixed_window.py by tools/twins.py; edit that file, not this one.
 
 local SLACK = 1000000
-local DEEPEST = 2251799813685248
 
 -- The window that `now` is in, when it started, and what is used of it and those after it.
 local function roll(now, limit, length, unit, first, begin, window, count)
@@ -53,11 +52,11 @@ local function step(now, enter, cost, patience, limit, length, unit, first, begi
 end
 
 -- What is true once `cost` units are counted whatever the count, or given back if negative.
-local function charge(now, cost, due, limit, length, unit, first, begin, window, count)
+local function charge(now, cost, due, limit, length, unit, first, begin, deepest, window, count)
   local start, used
   window, start, used = roll(now, limit, length, unit, first, begin, window, count)
   if cost >= 0 then
-    return window, math.min(used + cost, DEEPEST)
+    return window, math.min(used + cost, deepest)
   end
   if due < start or start + math.floor(math.max(0, used - 1) / limit) * length > due then
     return window, used

@@ -2,11 +2,10 @@
 from headgate.algorithms.limit cimport Limit, Reply
 
 cdef long long SLACK
-cdef long long DEEPEST
 
 cdef (long long, long long, long long) roll(long long now, long long limit, long long length, long long unit, long long first, long long begin, long long window, long long count) noexcept nogil
 cdef (long long, long long, long long, long long, long long) step(long long now, long long enter, long long cost, long long patience, long long limit, long long length, long long unit, long long first, long long begin, long long window, long long count) noexcept nogil
-cdef (long long, long long) charge(long long now, long long cost, long long due, long long limit, long long length, long long unit, long long first, long long begin, long long window, long long count) noexcept nogil
+cdef (long long, long long) charge(long long now, long long cost, long long due, long long limit, long long length, long long unit, long long first, long long begin, long long deepest, long long window, long long count) noexcept nogil
 
 cdef class FixedWindow(Limit):
     cdef readonly object anchor
@@ -17,6 +16,7 @@ cdef class FixedWindow(Limit):
     cdef readonly long long first
     cdef readonly long long begin
     cdef readonly long long end
+    cdef readonly long long deepest
     cdef void follow(self, long long now) noexcept
     cdef Reply look(self, long long* cells, long long row, long long now, long long enter, long long cost, long long patience) noexcept nogil
     cdef void charge(self, long long* cells, long long row, long long now, long long cost, long long due) noexcept nogil

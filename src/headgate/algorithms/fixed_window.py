@@ -12,12 +12,20 @@ A count above the limit is booked into the windows that follow, each taking `lim
 from __future__ import annotations
 
 from headgate.algorithms.calendar import PERIODS, frame
-from headgate.algorithms.limit import Answer, Cells, Limit, choice, counter, describe
+from headgate.algorithms.limit import (
+    ROOM,
+    YEAR,
+    Answer,
+    Cells,
+    Limit,
+    choice,
+    counter,
+    describe,
+)
 from headgate.errors import LimitError
 from headgate.rate import Rate
 
 SLACK = 1_000_000
-DEEPEST = 1 << 51
 
 
 def step(
@@ -49,13 +57,13 @@ def step(
 
 def charge(
     now: int, cost: int, due: int,
-    limit: int, length: int, unit: int, first: int, begin: int,
+    limit: int, length: int, unit: int, first: int, begin: int, deepest: int,
     window: int, count: int,
 ) -> tuple[int, int]:  # fmt: skip
     """What is true once `cost` units are counted whatever the count, or given back if negative."""
     window, start, used = roll(now, limit, length, unit, first, begin, window, count)
     if cost >= 0:
-        return window, min(used + cost, DEEPEST)
+        return window, min(used + cost, deepest)
     # A window that is over cannot be given back to, nor one that later bookings count on.
     if due < start or start + max(0, used - 1) // limit * length > due:
         return window, used
@@ -92,7 +100,7 @@ class FixedWindow(Limit):
     window is used up too.
     """
 
-    __slots__ = ("anchor", "begin", "calendar", "end", "first", "length", "unit", "zone")
+    __slots__ = ("anchor", "begin", "calendar", "deepest", "end", "first", "length", "unit", "zone")
 
     anchor: str
     calendar: str
@@ -102,6 +110,7 @@ class FixedWindow(Limit):
     first: int
     begin: int
     end: int
+    deepest: int
 
     def __init__(
         self,
@@ -121,6 +130,9 @@ class FixedWindow(Limit):
         self.unit = 1 if anchor == "first" else self.length
         self.first = self.begin = self.end = 0
         self.worst = 2 * self.length
+        # A debt of at most a hundred years of windows, so that times stay below 2^53.
+        self.deepest = min(ROOM, (100 * YEAR // self.length + 1) * self.limit)
+        self.heaviest = self.deepest
         if calendar:
             self._check()
             self.name = name or f"{self.limit} per calendar {calendar}"
@@ -179,7 +191,7 @@ class FixedWindow(Limit):
     def charge(self, cells: Cells, row: int, now: int, cost: int, due: int) -> None:
         window, count = charge(
             now, cost, due,
-            self.limit, self.length, self.unit, self.first, self.begin,
+            self.limit, self.length, self.unit, self.first, self.begin, self.deepest,
             cells[row], cells[row + 1],
         )  # fmt: skip
         cells[row] = window

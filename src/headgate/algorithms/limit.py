@@ -34,6 +34,9 @@ from headgate.rate import Rate
 ROOM = 1 << 50
 YEAR = 365 * 86_400 * 1_000_000
 
+# What moves while a calendar is followed, in a copy that only its store has.
+MOVING = ("begin", "end", "first", "length", "unit")
+
 # How state is carried over when a limit changes.
 SCALE = 0
 KEEP = 1
@@ -134,7 +137,7 @@ class Limit:
 
     def __setattr__(self, name: str, value: object) -> None:
         # Compiled code writes its C attributes directly; this guards against everyone else.
-        if getattr(self, "spelling", None) is not None:
+        if getattr(self, "spelling", None) is not None and name not in MOVING:
             raise AttributeError(f"{type(self).__name__} is frozen; make a new one")
         object.__setattr__(self, name, value)
 

@@ -20,7 +20,7 @@ end
 
 -- What is true if `cost` units enter at `enter`; each leaves `length` later.
 local function step(now, enter, cost, patience, limit, length, cells, row)
-  local stamp, head, shift, here, newest, time, entry, wait, free
+  local stamp, head, shift, here, newest, time, entry, wait, free, leaves
   stamp = cells[row + 1]
   head = cells[row + 2]
   shift = 0
@@ -43,7 +43,11 @@ local function step(now, enter, cost, patience, limit, length, cells, row)
     return wait, free, math.max(0, newest - now), here, head, 0
   end
   free = count(entry + shift, head, limit, cells, row)
-  return wait, free - cost, entry + length - now, here, (head + cost) % limit, entry + length
+  leaves = newest
+  if cost > 0 then
+    leaves = entry + length
+  end
+  return wait, free - cost, math.max(0, leaves - now), here, (head + cost) % limit, leaves
 end
 
 -- Move every moment back with a clock that went back by more than we doubt it.

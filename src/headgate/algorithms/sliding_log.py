@@ -40,7 +40,10 @@ def step(
         free = count(time + shift, head, limit, cells, row)
         return wait, free, max(0, newest - now), here, head, 0
     free = count(entry + shift, head, limit, cells, row)
-    return wait, free - cost, entry + length - now, here, (head + cost) % limit, entry + length
+    leaves = newest
+    if cost > 0:
+        leaves = entry + length
+    return wait, free - cost, max(0, leaves - now), here, (head + cost) % limit, leaves
 
 
 def count(time: int, head: int, limit: int, cells: Cells, row: int) -> int:

@@ -2,21 +2,18 @@
 
 local SLACK = 1000000
 local FAR = 4503599627370496
-local DEEPEST = 2251799813685248
 
 -- What is true if `cost` tokens are taken at `enter`, every `tick` bringing `gain` parts.
 local function step(now, enter, cost, patience, tick, gain, scale, capacity, span, borrow, level, stamp)
-  local here, mark, ticks, full, left, room, wait, reset, remaining
+  local here, mark, ticks, full, left, lag, wait, room, reset, remaining
   here = now
+  mark = enter
   if stamp > now then
     if stamp > now + SLACK then
       stamp = now
     end
     here = stamp
-  end
-  mark = enter
-  if mark < here then
-    mark = here
+    mark = math.max(enter, here)
   end
   ticks = mark - stamp
   if tick > 1 then
@@ -32,24 +29,27 @@ local function step(now, enter, cost, patience, tick, gain, scale, capacity, spa
     mark = stamp + ticks * tick
   end
   left = full - cost * scale
-  room = left
-  if borrow > 0 then
-    room = full
-  end
+  lag = mark - now
   wait = enter - now
-  if room < 0 then
-    wait = math.floor((gain - 1 - room) / gain) * tick + (mark - now)
+  if left < 0 then
+    room = left
+    if borrow > 0 then
+      room = full
+    end
+    if room < 0 then
+      wait = math.floor((gain - 1 - room) / gain) * tick + lag
+    end
   end
   if wait > patience then
     left = full
   end
-  reset = math.floor((capacity - left + gain - 1) / gain) * tick + (mark - now)
+  reset = math.floor((capacity - left + gain - 1) / gain) * tick + lag
   if left >= 0 then
     remaining = math.floor(left / scale)
   else
     remaining = -math.floor((scale - 1 - left) / scale)
   end
-  if mark > here then
+  if lag > 0 and mark > here then
     ticks = math.floor((mark - here + tick - 1) / tick)
     left = left - ticks * gain
     mark = mark - ticks * tick
@@ -62,7 +62,7 @@ local function charge(now, cost, due, tick, gain, scale, capacity, span, borrow,
   local _, full, mark, back, relied
   _, _, _, full, mark = step(now, now, 0, FAR, tick, gain, scale, capacity, span, borrow, level, stamp)
   if cost >= 0 then
-    return math.max(full - cost * scale, -DEEPEST), mark
+    return math.max(full - cost * scale, capacity - span * gain), mark
   end
   back = -cost * scale
   relied = -full - math.min(math.floor(math.max(0, due - mark) / tick), span) * gain

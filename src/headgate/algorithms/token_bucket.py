@@ -26,7 +26,6 @@ from headgate.errors import LimitError
 from headgate.rate import Rate
 
 SLACK = 1_000_000
-DEEPEST = 1 << 51
 FAR = 1 << 52
 
 
@@ -87,7 +86,7 @@ def charge(
         now, now, 0, FAR, tick, gain, scale, capacity, span, borrow, level, stamp
     )
     if cost >= 0:
-        return max(full - cost * scale, -DEEPEST), mark
+        return max(full - cost * scale, capacity - span * gain), mark
     # Tokens that bookings made after this one count on stay where they are.
     back = -cost * scale
     relied = -full - min(max(0, due - mark) // tick, span) * gain
@@ -183,14 +182,18 @@ class TokenBucket(Limit):
         self.ring = 0
         self.capacity = self.burst * self.scale
         self.gain = max(self.gain, 1)
-        self.span = (1 << 52) // self.gain
-        self.horizon = (1 << 50) // self.gain * self.tick
-        if self.horizon > 100 * YEAR:
-            self.horizon = 100 * YEAR
-        self.heaviest = ROOM // self.scale
+        # The most ticks that count: sums of parts stay below 2^53, and so do times.
+        self.span = min((1 << 52) // self.gain, 200 * YEAR // self.tick)
+        if self.capacity > self.span * self.gain // 4:
+            raise LimitError(
+                f'TokenBucket("{self.rate}"): a burst of {self.burst:,} takes too long to fill; '
+                "choose a smaller one"
+            )
+        self.heaviest = min(ROOM, self.span * self.gain // 4) // self.scale
         self.most = self.heaviest if self.borrow else self.burst
         if self.rate.count == 0 or self.burst == 0:
             self.most = -1
+        self.horizon = min(ROOM // self.gain, 50 * YEAR // self.tick) * self.tick
         self.worst = 2 * ((self.capacity + self.gain - 1) // self.gain) * self.tick
         self.lasting = 0 if self.initial == self.burst else YEAR
 

@@ -17,6 +17,8 @@ from headgate.stores.table import Table, fingerprint
 Take = Callable[..., Decision]
 
 ONE = 1
+# Longer keys are not remembered: what is kept of strangers' keys must be bounded.
+LONGEST = 128
 # Where a key that is not known stands: at a mark that no row has.
 NOWHERE = (0, -1)
 
@@ -49,7 +51,10 @@ def lane(table: Table, read: Callable[[], int], take: Take) -> Take | None:
                 now, now, cost, 0, tick, gain, scale, capacity, span, borrow,
                 cells[row + 2], cells[row + 3],
             )  # fmt: skip
-            if wait <= 0:
+            if wait > 0:
+                if table.anomalies > 0:
+                    return take(key, cost)
+            else:
                 cells[row + 1] = now + reset + lasting
                 cells[row + 2] = level
                 cells[row + 3] = stamp
@@ -65,7 +70,7 @@ def lane(table: Table, read: Callable[[], int], take: Take) -> Take | None:
         decision = take(key, cost)
         mark = fingerprint(key)
         row = table.rows.search(mark)
-        if row >= 0 and table.rows is rows:
+        if row >= 0 and table.rows is rows and len(key) <= LONGEST:
             if len(known) >= rows.capacity:
                 known.clear()
             known[key] = (row, mark)

@@ -23,22 +23,20 @@ class MemoryStore:
             raise ValueError(f"MemoryStore: capacity is from 1 to {1 << 30:,} keys, not {capacity}")
         self.capacity = capacity
         self._lock = threading.Lock()
-        self._named: dict[str, tuple[tuple[Limit, ...], Table]] = {}
+        self._named: dict[str, Table] = {}
 
     def open(self, limits: tuple[Limit, ...], name: str) -> Table:
         """The table of `limits`; the same one for the same `name`, a new one without a name."""
         if not name:
             return Table(limits, self.capacity)
         with self._lock:
-            known, table = self._named.get(name) or (limits, None)
-            if known != limits:
+            table = self._named.get(name) or Table(limits, self.capacity)
+            if table.rows.limits != limits:
                 raise ValueError(
-                    f"limiter {name!r} is in this store already, with {list(known)!r}; give one of "
-                    "them another name, or use change() on it"
+                    f"limiter {name!r} is in this store already, with {list(table.rows.limits)!r}; "
+                    "give one of them another name, or use change() on it"
                 )
-            if table is None:
-                table = Table(limits, self.capacity)
-                self._named[name] = (limits, table)
+            self._named[name] = table
             return table
 
     def __repr__(self) -> str:

@@ -34,6 +34,8 @@ cdef class Rows:
     cdef void open(self, long long row, long long now) noexcept
     cdef void punish(self, Limit limit, long long row, long long start, long long now, long long reset) noexcept
     cdef void extend(self, Limit limit, long long row, long long start, long long now) noexcept
+    @cython.locals(limit=Limit)
+    cdef void restate(self, long long row, long long now) noexcept
     cdef long long blank(self, long long now) noexcept
     cdef void clear(self, long long mark) noexcept nogil
     cpdef long long live(self, long long now) noexcept

@@ -212,6 +212,18 @@ class Rows:
         _, _, reset, a, b, c = limit.look(cells, start, now, now, 0, FOREVER)
         cells[row + 1] = max(cells[row + 1], now + reset + limit.lasting)
 
+    def restate(self, row: int, now: int) -> None:
+        # Say what is true as of now. A refusal writes nothing, so after a clock went back, a key
+        # that is only ever refused would go on being seen from the time before.
+        number = 0
+        while number < self.count:
+            limit = self.limits[number]
+            start = row + self.offsets[number]
+            if limit.most >= 0:
+                _, _, _, a, b, c = limit.look(self.cells, start, now, now, 0, FOREVER)
+                limit.keep(self.cells, start, now, 0, a, b, c)
+            number += 1
+
     def blank(self, now: int) -> int:
         # A row to look at, for keys that have none.
         row = (self.size + 1) * self.stride

@@ -172,6 +172,8 @@ class Table:
                     cells[row + 4] = c
         elif limit.penalty > 0:
             rows.punish(limit, row, row + 2, now, reset)
+        elif self.anomalies > 0:
+            rows.restate(row, now)
         if remaining < 0:
             remaining = 0
         decision.fill(why, limit.limit, remaining, wait, reset, limit)
@@ -194,6 +196,8 @@ class Table:
             council.keep(row, now, cost)
         else:
             council.blame(row, now, patience)
+            if self.anomalies > 0:
+                self.rows.restate(row, now)
         number = council.tightest(patience, why)
         limit = self.rows.limits[number]
         _, remaining, reset, a, b, c = council.answers[number]
