@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Awaitable, Callable, Generator, Iterable
 from math import inf
 from typing import Any, ParamSpec, TypeVar
@@ -9,7 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 from headgate.algorithms.limit import Limit
 from headgate.clock import Clock
 from headgate.decision import Decision
-from headgate.flow import Permit
+from headgate.flow import Permit, title
 from headgate.limiter import Limiter, Listener, Reservation
 from headgate.rate import Rate
 from headgate.stores.store import Store
@@ -73,7 +74,16 @@ class AsyncLimiter:
         self, key: str | Callable[..., str] = "", cost: int = 1, timeout: float = 0.0
     ) -> Callable[[Callable[P, R]], Callable[P, R]]:
         """Decorate an `async def`: each call goes through `acquire` first. See `Limiter.guard`."""
-        return self._limiter.guard(key, cost, timeout)
+        guard = self._limiter.guard(key, cost, timeout)
+
+        def decorate(function: Callable[P, R]) -> Callable[P, R]:
+            if not inspect.iscoroutinefunction(function):
+                raise TypeError(
+                    f"AsyncLimiter.guard: {title(function)} is not an async def; use Limiter.guard"
+                )
+            return guard(function)  # type: ignore[arg-type]
+
+        return decorate
 
     async def change(self, *limits: Limit | Rate | str, carry: str = "scale") -> None:
         """Go on under other limits from now on. See `Limiter.change`."""

@@ -12,6 +12,8 @@ aligned to the clock still begin on the minute.
 from __future__ import annotations
 
 import asyncio
+import heapq
+import itertools
 import threading
 import time
 from collections.abc import Callable
@@ -98,6 +100,8 @@ class ManualClock:
     def __init__(self, start: float = 0.0) -> None:
         self._lock = threading.Lock()
         self._now = microseconds(start)
+        self._sleepers: list[list[int]] = []
+        self._tickets = itertools.count()
 
     def now(self) -> int:
         """The virtual time in microseconds."""
@@ -118,14 +122,27 @@ class ManualClock:
         self.advance(max(0.0, seconds))
 
     async def asleep(self, seconds: float) -> None:
-        """Let the other tasks have their turn, then make it at least `seconds` later than it was.
+        """Let the other tasks have their turn; when all who have one sleep, the earliest wakes.
 
-        Tasks that sleep at the same virtual moment sleep side by side, not one after another.
+        Tasks sleep side by side: of three that sleep for 3, 1 and 2 seconds, the second wakes
+        first, and the clock shows 1, 2 and 3 seconds when they do.
         """
-        until = self._now + microseconds(max(0.0, seconds))
-        await asyncio.sleep(0)
+        mine = [self._now + microseconds(max(0.0, seconds)), next(self._tickets)]
+        heapq.heappush(self._sleepers, mine)
+        try:
+            await asyncio.sleep(0)
+            while self._now < mine[0]:
+                if self._sleepers[0] is mine:
+                    self._reach(mine[0])
+                else:
+                    await asyncio.sleep(0)
+        finally:
+            self._sleepers.remove(mine)
+            heapq.heapify(self._sleepers)
+
+    def _reach(self, moment: int) -> None:
         with self._lock:
-            self._now = max(self._now, until)
+            self._now = max(self._now, moment)
 
     def __repr__(self) -> str:
         return f"ManualClock({self._now / 1e6!r})"

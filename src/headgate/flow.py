@@ -157,14 +157,15 @@ def keyed(function: Callable[..., Any], key: str | Callable[..., str]) -> Callab
         return key
     fields = [field for _, field, _, _ in string.Formatter().parse(key) if field is not None]
     if not fields:
-        return lambda *args, **kwargs: key
+        plain = key.format()
+        return lambda *args, **kwargs: plain
     signature = inspect.signature(function)
     for field in fields:
         word = field.partition(".")[0].partition("[")[0]
         if word not in signature.parameters:
             known = ", ".join(signature.parameters) or "none"
             raise ValueError(
-                f"guard {key!r}: {function.__qualname__} has no argument {word!r}; it has {known}"
+                f"guard {key!r}: {title(function)} has no argument {word!r}; it has {known}"
             )
 
     def spelled(*args: Any, **kwargs: Any) -> str:
@@ -173,3 +174,8 @@ def keyed(function: Callable[..., Any], key: str | Callable[..., str]) -> Callab
         return key.format(**bound.arguments)
 
     return spelled
+
+
+def title(function: Callable[..., Any]) -> str:
+    """What to call a function in a message."""
+    return str(getattr(function, "__qualname__", repr(function)))

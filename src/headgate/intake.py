@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import operator
-from math import inf
 from typing import Any
 
 from headgate.algorithms.limit import Limit
@@ -36,23 +35,31 @@ def gather(limits: tuple[Limit | Rate | str, ...]) -> tuple[Limit, ...]:
     return tuple(found)
 
 
-def reach(store: Store | str) -> Store:
+def reach(store: Any) -> Store:
     """The store that a URL names, or the one given."""
-    if not isinstance(store, str):
-        return store
-    if store == "memory://":
-        return MemoryStore()
-    raise ValueError(f'store {store!r}: unknown; try "memory://" or a MemoryStore')
+    if isinstance(store, str):
+        if store == "memory://":
+            return MemoryStore()
+        raise ValueError(f'store {store!r}: unknown; try "memory://" or a MemoryStore')
+    if not callable(getattr(store, "open", None)):
+        raise TypeError(f'a store is a URL such as "memory://" or a store, not {store!r}')
+    return store  # type: ignore[no-any-return]
 
 
-def patience(timeout: float, deadline: float, now: int, horizon: int) -> int:
+def patience(timeout: Any, deadline: Any, now: int, horizon: int) -> int:
     """How many microseconds a caller will wait, by the earlier of its two bounds."""
+    if not isinstance(timeout, (int, float)):
+        raise TypeError(f"timeout is a number of seconds, not {timeout!r}")
+    if not isinstance(deadline, (int, float)):
+        raise TypeError(f"deadline is a moment in seconds, not {deadline!r}")
     if not timeout >= 0.0:
         raise ValueError(f"timeout is 0 or more seconds, not {timeout!r}")
     if math.isnan(deadline):
         raise ValueError("deadline is a moment in seconds, not nan")
-    within = horizon if timeout == inf else min(horizon, microseconds(timeout))
-    return within if deadline == inf else min(within, microseconds(deadline) - now)
+    within = horizon if timeout >= horizon / 1e6 else microseconds(timeout)
+    if deadline >= (now + within) / 1e6:
+        return within
+    return max(-1, min(within, microseconds(max(deadline, -1.0)) - now))
 
 
 def checked(key: Any, cost: Any) -> tuple[str, int]:

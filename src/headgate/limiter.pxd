@@ -10,7 +10,6 @@ from headgate.stores.table cimport Table
 @cython.final
 cdef class Limiter:
     cdef object __weakref__
-    cdef readonly tuple limits
     cdef readonly object store
     cdef readonly object name
     cdef readonly object clock
@@ -18,7 +17,6 @@ cdef class Limiter:
     cdef readonly Table table
     cdef SystemClock system
     cdef readonly tuple listeners
-    cdef long long horizon
     cdef int64_t time(self) except? -1
     @cython.locals(units=cython.longlong, decision=Decision)
     cdef Decision ask(self, key, cost, long long patience, long long now)

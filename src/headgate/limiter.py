@@ -8,6 +8,7 @@ microseconds are integers below.
 from __future__ import annotations
 
 import logging
+import operator
 from collections.abc import Callable, Iterable
 from math import inf
 from typing import Any, ParamSpec, TypeVar
@@ -36,7 +37,6 @@ class Limiter:
     kept in `store`, this process's memory unless told otherwise; time comes from `clock`.
     """
 
-    limits: tuple[Limit, ...]
     store: Store
     name: str
     clock: Clock
@@ -44,7 +44,6 @@ class Limiter:
     table: Table | None
     system: SystemClock | None
     listeners: tuple[Listener, ...]
-    horizon: int
 
     def __init__(
         self,
@@ -55,16 +54,20 @@ class Limiter:
     ) -> None:
         if not limits:
             raise TypeError('Limiter needs at least one limit, for example Limiter("100/min")')
-        self.limits = gather(limits)
+        found = gather(limits)
         self.store = reach(store)
         self.name = name
         self.clock = SystemClock() if clock is None else clock
         self.system = self.clock if isinstance(self.clock, SystemClock) else None
         self.listeners = ()
-        self.ledger = self.store.open(self.limits, name) if self.limits else None
+        self.ledger = self.store.open(found, name) if found else None
         self.table = self.ledger if isinstance(self.ledger, Table) else None
-        self.horizon = min([limit.horizon for limit in self.limits], default=YEAR)
         self._shorten()
+
+    @property
+    def limits(self) -> tuple[Limit, ...]:
+        """The limits that must all agree, as they are now; none if it is unlimited."""
+        return () if self.ledger is None else self.ledger.limits
 
     def take(self, key: str = "", cost: int = 1) -> Decision:
         """Spend `cost` now, or say no and spend nothing. Never waits; cost 0 only looks."""
@@ -103,7 +106,7 @@ class Limiter:
 
     def reserve(self, key: str = "", cost: int = 1, timeout: float = inf) -> Reservation:
         """Spend `cost` for the first moment it fits, within `timeout` seconds, and say when."""
-        booking = self._book(Book(key, cost, patience(timeout, inf, 0, self.horizon)))
+        booking = self._book(Book(key, cost, patience(timeout, inf, 0, self._horizon())))
         return Reservation(self, key, cost, booking)
 
     def acquire(
@@ -115,7 +118,7 @@ class Limiter:
         `time.time()` for the system's clock); the earlier of the two counts. Callers go in in
         the order they asked. `CannotFit` means that no wait would help.
         """
-        within = patience(timeout, deadline, self.clock.now(), self.horizon)
+        within = patience(timeout, deadline, self.clock.now(), self._horizon())
         return drive(acquire(key, cost, within), self._perform)
 
     def guard(
@@ -147,13 +150,13 @@ class Limiter:
         ways = {"scale": SCALE, "keep": KEEP, "reset": RESET}
         if carry not in ways:
             raise ValueError(f'carry is "scale", "keep" or "reset", not {carry!r}')
+        if not limits:
+            raise TypeError('change needs at least one limit, for example change("100/min")')
         changed = gather(limits)
         if not changed or self.table is None:
             raise LimitError("change: from or to unlimited is a new Limiter")
         self.table.change(changed, self.time(), ways[carry])
-        self.limits = changed
         self._shorten()
-        self.horizon = min(limit.horizon for limit in changed)
 
     def listen(self, listener: Listener) -> Listener:
         """Call `listener(key, decision)` after each decision; what it raises is only logged."""
@@ -191,9 +194,10 @@ class Limiter:
         key, units = checked(key, cost)
         if self.ledger is None:
             return Decision(True)
-        most = min(limit.heaviest for limit in self.limits)
+        most = min([limit.heaviest for limit in self.limits])
         if units > most:
-            raise LimitError(f"cost is at most {most:,} at once under {self!r}, not {units:,}")
+            asked = operator.index(cost)
+            raise LimitError(f"cost is at most {most:,} at once under {self!r}, not {asked:,}")
         return self.ledger.charge(key, sign * units, self.time(), due)
 
     def _book(self, effect: Book) -> Booking:
@@ -217,7 +221,7 @@ class Limiter:
         self.charge(effect.key, effect.cost, -1, effect.due)
 
     async def _aacquire(self, key: str, cost: int, timeout: float, deadline: float) -> Permit:
-        within = patience(timeout, deadline, self.clock.now(), self.horizon)
+        within = patience(timeout, deadline, self.clock.now(), self._horizon())
         return await adrive(acquire(key, cost, within), self._aperform)
 
     def _shorten(self) -> None:
@@ -231,6 +235,10 @@ class Limiter:
         short = None if self.listeners else lane(self.table, read, self.take)
         if short is not None:
             vars(self)["take"] = short
+
+    def _horizon(self) -> int:
+        # The farthest that all limits can book ahead.
+        return min([limit.horizon for limit in self.limits], default=YEAR)
 
     def _tell(self, key: str, decision: Decision) -> None:
         for listener in self.listeners:

@@ -50,7 +50,7 @@ local function charge(now, cost, due, gain, scale, capacity, span, stamp, tat, p
     filled = math.min(backlog + cost * scale, DEEPEST)
     return here, now + math.floor(filled / gain), filled % gain
   end
-  back = -cost * scale
+  back = math.max(0, -cost * scale - math.min(math.max(0, now - due), span) * gain)
   relied = backlog - capacity - math.min(math.max(0, due - now), span) * gain
   if relied > 0 then
     back = math.max(0, back - relied - gain)

@@ -61,8 +61,9 @@ def charge(
     if cost >= 0:
         filled = min(backlog + cost * scale, DEEPEST)
         return here, now + filled // gain, filled % gain
-    # Room that bookings made after this one count on stays taken.
-    back = -cost * scale
+    # Room that bookings made after this one count on stays taken, and what has come free since it
+    # was due has been there for others.
+    back = max(0, -cost * scale - min(max(0, now - due), span) * gain)
     relied = backlog - capacity - min(max(0, due - now), span) * gain
     if relied > 0:
         back = max(0, back - relied - gain)
@@ -116,3 +117,13 @@ class GCRA(Limit):
         cells[row] = stamp
         cells[row + 1] = tat
         cells[row + 2] = part
+
+    def left(self, cells: Cells, row: int, now: int) -> float:
+        _, _, _, stamp, tat, part = self.look(cells, row, now, now, 0, FAR)
+        return (self.capacity - (tat - now) * self.gain - part) / (self.scale * 1.0)
+
+    def fill(self, cells: Cells, row: int, now: int, units: float) -> None:
+        filled = self.capacity - int(units * self.scale // 1)
+        cells[row] = now
+        cells[row + 1] = now + filled // self.gain
+        cells[row + 2] = filled % self.gain

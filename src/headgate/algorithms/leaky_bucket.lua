@@ -51,7 +51,7 @@ local function charge(now, cost, due, gain, scale, capacity, span, water, stamp)
   if cost >= 0 then
     return math.min(level + cost * scale, DEEPEST), here
   end
-  back = -cost * scale
+  back = math.max(0, -cost * scale - math.min(math.max(0, now - due), span) * gain)
   relied = level - capacity - math.min(math.max(0, due - here), span) * gain
   if relied > 0 then
     back = math.max(0, back - relied - gain)

@@ -16,3 +16,5 @@ cdef class LeakyBucket(Limit):
     cdef readonly long long span
     cdef Reply look(self, long long* cells, long long row, long long now, long long enter, long long cost, long long patience) noexcept nogil
     cdef void charge(self, long long* cells, long long row, long long now, long long cost, long long due) noexcept nogil
+    cdef double left(self, long long* cells, long long row, long long now) noexcept
+    cdef void fill(self, long long* cells, long long row, long long now, double units) noexcept

@@ -60,8 +60,9 @@ def charge(
     _, _, _, level, here = step(now, now, 0, FAR, gain, scale, capacity, span, water, stamp)
     if cost >= 0:
         return min(level + cost * scale, DEEPEST), here
-    # Room that bookings made after this one count on stays taken.
-    back = -cost * scale
+    # Room that bookings made after this one count on stays taken, and what has come free since it
+    # was due has been there for others.
+    back = max(0, -cost * scale - min(max(0, now - due), span) * gain)
     relied = level - capacity - min(max(0, due - here), span) * gain
     if relied > 0:
         back = max(0, back - relied - gain)
@@ -114,3 +115,11 @@ class LeakyBucket(Limit):
         )  # fmt: skip
         cells[row] = water
         cells[row + 1] = stamp
+
+    def left(self, cells: Cells, row: int, now: int) -> float:
+        _, _, _, water, stamp, c = self.look(cells, row, now, now, 0, FAR)
+        return (self.capacity - water) / (self.scale * 1.0)
+
+    def fill(self, cells: Cells, row: int, now: int, units: float) -> None:
+        cells[row] = self.capacity - int(units * self.scale // 1)
+        cells[row + 1] = now

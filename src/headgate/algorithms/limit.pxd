@@ -21,7 +21,8 @@ cdef class Limit:
     cdef void keep(self, long long* cells, long long row, long long now, long long cost, long long a, long long b, long long c) noexcept nogil
     cdef void charge(self, long long* cells, long long row, long long now, long long cost, long long due) noexcept nogil
     cdef void open(self, long long* cells, long long row, long long now) noexcept nogil
-    cdef long long carry(self, long long remaining, long long limit, long long scaled) noexcept nogil
+    cdef double left(self, long long* cells, long long row, long long now) noexcept
+    cdef void fill(self, long long* cells, long long row, long long now, double units) noexcept
     cdef void follow(self, long long now) noexcept
 
 

@@ -10,8 +10,8 @@ keeps `width` int64 cells per key and passes them in. Four verbs join the two:
 - `charge`: spend or give back without asking: debits, refunds, penalties, cancelled bookings.
 - `open`: the cells of a key never seen.
 
-Two more serve rare moments: `carry` when a limit is changed while in use, and `follow` for limits
-that go by the calendar.
+Three more serve rare moments: `left` and `fill` when a limit is changed while in use, and `follow`
+for limits that go by the calendar.
 
 Each algorithm's arithmetic is in its `step` and `charge`, pure functions of integers in a sliver
 of Python that `tools/twins.py` also writes as Lua. Two numbers bound them: every product stays
@@ -103,13 +103,17 @@ class Limit:
             cells[row + cell] = 0
             cell += 1
 
-    def carry(self, remaining: int, limit: int, scaled: int) -> int:
-        # The units a key has to be charged here that had `remaining` of `limit` elsewhere.
-        if remaining < 0:
-            return self.limit - remaining
-        if scaled > 0:
-            return self.limit - remaining * self.limit // limit
-        return max(0, self.limit - remaining)
+    def left(self, cells: Cells, row: int, now: int) -> float:
+        # Units left, with whatever part of one there is; negative in debt. Where it divides, it
+        # divides by a float: compiled, a quotient of integers would be cut.
+        wait, remaining, reset, a, b, c = self.look(cells, row, now, now, 0, 1 << 52)
+        return remaining
+
+    def fill(self, cells: Cells, row: int, now: int, units: float) -> None:
+        # Make it so in a key just opened.
+        spent = self.limit - int(units // 1)
+        if spent > 0:
+            self.charge(cells, row, now, spent, now)
 
     def follow(self, now: int) -> None:
         pass

@@ -81,7 +81,7 @@ end
 
 -- Log `cost` units whatever the count; if negative, strike out the newest up to `due`.
 local function charge(now, cost, due, limit, length, cells, row)
-  local here, head, newest
+  local here, head, newest, gone
   rebase(now, limit, cells, row)
   here = math.max(now, cells[row + 1])
   head = cells[row + 2]
@@ -91,8 +91,9 @@ local function charge(now, cost, due, limit, length, cells, row)
     return
   end
   while cost < 0 and newest > here and newest - length <= due do
+    gone = math.min(newest - length, cells[row + 3 + head])
     head = (head + limit - 1) % limit
-    cells[row + 3 + head] = 0
+    cells[row + 3 + head] = gone
     cost = cost + 1
     newest = cells[row + 3 + (head + limit - 1) % limit]
   end

@@ -93,8 +93,10 @@ def charge(now: int, cost: int, due: int, limit: int, length: int, cells: Cells,
         settle(now, min(cost, limit), limit, here, max(here + length, newest), cells, row)
         return
     while cost < 0 and newest > here and newest - length <= due:
+        # What it replaced is not known any more; it was gone when this one was to enter.
+        gone = min(newest - length, cells[row + 2 + head])
         head = (head + limit - 1) % limit
-        cells[row + 2 + head] = 0
+        cells[row + 2 + head] = gone
         cost = cost + 1
         newest = cells[row + 2 + (head + limit - 1) % limit]
     cells[row + 1] = head

@@ -59,12 +59,13 @@ end
 
 -- What is true once `cost` tokens are spent whatever the level, or given back if negative.
 local function charge(now, cost, due, tick, gain, scale, capacity, span, borrow, level, stamp)
-  local _, full, mark, back, relied
+  local _, full, mark, late, back, relied
   _, _, _, full, mark = step(now, now, 0, FAR, tick, gain, scale, capacity, span, borrow, level, stamp)
   if cost >= 0 then
     return math.max(full - cost * scale, capacity - span * gain), mark
   end
-  back = -cost * scale
+  late = math.min(math.floor((math.max(0, now - due) + tick - 1) / tick), span)
+  back = math.max(0, -cost * scale - late * gain)
   relied = -full - math.min(math.floor(math.max(0, due - mark) / tick), span) * gain
   if borrow > 0 then
     relied = relied - back

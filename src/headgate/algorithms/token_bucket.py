@@ -87,8 +87,10 @@ def charge(
     )
     if cost >= 0:
         return max(full - cost * scale, capacity - span * gain), mark
-    # Tokens that bookings made after this one count on stay where they are.
-    back = -cost * scale
+    # Tokens that bookings made after this one count on stay where they are, and what has come in
+    # since it was due has been there for others.
+    late = min((max(0, now - due) + tick - 1) // tick, span)
+    back = max(0, -cost * scale - late * gain)
     relied = -full - min(max(0, due - mark) // tick, span) * gain
     if borrow > 0:
         relied = relied - back
@@ -235,6 +237,14 @@ class TokenBucket(Limit):
 
     def open(self, cells: Cells, row: int, now: int) -> None:
         cells[row] = self.initial * self.scale
+        cells[row + 1] = now
+
+    def left(self, cells: Cells, row: int, now: int) -> float:
+        _, _, _, level, stamp, c = self.look(cells, row, now, now, 0, FAR)
+        return level / (self.scale * 1.0)
+
+    def fill(self, cells: Cells, row: int, now: int, units: float) -> None:
+        cells[row] = int(units * self.scale // 1)
         cells[row + 1] = now
 
 

@@ -18,9 +18,18 @@ local function pay(now, enter, gain, cold, span, stored, owed, stamp)
   return here, begin, math.min(cold, stored + paid - owed), 0
 end
 
+-- The parts it costs, above the plain interval, to take the store from `stored` to `rest`.
+local function price(stored, rest, warm, cold, grain)
+  local high, low, per
+  high = math.floor(math.max(0, stored - warm) / grain)
+  low = math.floor(math.max(0, rest - warm) / grain)
+  per = math.floor(cold / grain)
+  return (math.floor(2 * high * high / per) - math.floor(2 * low * low / per)) * grain
+end
+
 -- What is true if `cost` permits are taken at `enter` and paid for after it.
 local function step(now, enter, cost, patience, gain, scale, cold, warm, grain, span, stored, owed, stamp)
-  local here, begin, wait, asked, rest, high, low, per, remaining, reset
+  local here, begin, wait, asked, rest, remaining, reset
   here, begin, stored, owed = pay(now, enter, gain, cold, span, stored, owed, stamp)
   wait = enter - now
   if owed > 0 then
@@ -29,10 +38,7 @@ local function step(now, enter, cost, patience, gain, scale, cold, warm, grain, 
   if wait <= patience then
     asked = cost * scale
     rest = math.max(0, stored - asked)
-    high = math.floor(math.max(0, stored - warm) / grain)
-    low = math.floor(math.max(0, rest - warm) / grain)
-    per = math.floor(cold / grain)
-    owed = owed + asked + (math.floor(2 * high * high / per) - math.floor(2 * low * low / per)) * grain
+    owed = owed + asked + price(stored, rest, warm, cold, grain)
     stored = rest
   end
   remaining = -math.floor((owed + scale - 1) / scale)
@@ -44,21 +50,19 @@ local function step(now, enter, cost, patience, gain, scale, cold, warm, grain, 
 end
 
 -- What is true once `cost` permits are owed at the plain price, or given back if negative.
-local function charge(now, cost, due, gain, scale, cold, span, stored, owed, stamp)
-  local here, _, back, relied
+local function charge(now, cost, due, gain, scale, cold, warm, grain, span, stored, owed, stamp)
+  local here, _, before, back, late
   here, _, stored, owed = pay(now, now, gain, cold, span, stored, owed, stamp)
   if cost >= 0 then
     return stored, math.min(owed + cost * scale, DEEPEST), here
   end
-  back = -cost * scale
-  relied = owed - back - math.min(math.max(0, due - here), span) * gain
-  if relied > 0 then
-    back = math.max(0, back - relied - gain)
+  before = math.min(cold, stored - cost * scale)
+  back = price(before, stored, warm, cold, grain) - cost * scale
+  late = math.min(math.max(0, now - due), span) * gain
+  if owed - back > math.min(math.max(0, due - here), span) * gain or late > 0 then
+    return stored, math.max(0, owed - math.max(0, -cost * scale - late)), here
   end
-  if back > owed then
-    return math.min(cold, stored + back - owed), 0, here
-  end
-  return stored, owed - back, here
+  return before, math.max(0, owed - back), here
 end
 
-return {step = step, charge = charge, pay = pay}
+return {step = step, charge = charge, price = price, pay = pay}

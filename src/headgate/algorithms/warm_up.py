@@ -18,6 +18,7 @@ from headgate.rate import Rate
 
 SLACK = 1_000_000
 DEEPEST = 1 << 51
+FAR = 1 << 52
 
 
 def step(
@@ -33,10 +34,7 @@ def step(
     if wait <= patience:
         asked = cost * scale
         rest = max(0, stored - asked)
-        high = max(0, stored - warm) // grain
-        low = max(0, rest - warm) // grain
-        per = cold // grain
-        owed = owed + asked + (2 * high * high // per - 2 * low * low // per) * grain
+        owed = owed + asked + price(stored, rest, warm, cold, grain)
         stored = rest
     remaining = -((owed + scale - 1) // scale)
     if owed == 0:
@@ -47,21 +45,28 @@ def step(
 
 def charge(
     now: int, cost: int, due: int,
-    gain: int, scale: int, cold: int, span: int,
+    gain: int, scale: int, cold: int, warm: int, grain: int, span: int,
     stored: int, owed: int, stamp: int,
 ) -> tuple[int, int, int]:  # fmt: skip
     """What is true once `cost` permits are owed at the plain price, or given back if negative."""
     here, _, stored, owed = pay(now, now, gain, cold, span, stored, owed, stamp)
     if cost >= 0:
         return stored, min(owed + cost * scale, DEEPEST), here
-    # What bookings made after this one count on stays owed.
-    back = -cost * scale
-    relied = owed - back - min(max(0, due - here), span) * gain
-    if relied > 0:
-        back = max(0, back - relied - gain)
-    if back > owed:
-        return min(cold, stored + back - owed), 0, here
-    return stored, owed - back, here
+    # What they were paid for, unless later bookings count on it or its time is over.
+    before = min(cold, stored - cost * scale)
+    back = price(before, stored, warm, cold, grain) - cost * scale
+    late = min(max(0, now - due), span) * gain
+    if owed - back > min(max(0, due - here), span) * gain or late > 0:
+        return stored, max(0, owed - max(0, -cost * scale - late)), here
+    return before, max(0, owed - back), here
+
+
+def price(stored: int, rest: int, warm: int, cold: int, grain: int) -> int:
+    """The parts it costs, above the plain interval, to take the store from `stored` to `rest`."""
+    high = max(0, stored - warm) // grain
+    low = max(0, rest - warm) // grain
+    per = cold // grain
+    return (2 * high * high // per - 2 * low * low // per) * grain
 
 
 def pay(
@@ -138,7 +143,7 @@ class WarmUp(Limit):
     def charge(self, cells: Cells, row: int, now: int, cost: int, due: int) -> None:
         stored, owed, stamp = charge(
             now, cost, due,
-            self.gain, self.scale, self.cold, self.span,
+            self.gain, self.scale, self.cold, self.warm, self.grain, self.span,
             cells[row], cells[row + 1], cells[row + 2],
         )  # fmt: skip
         cells[row] = stored
@@ -150,6 +155,11 @@ class WarmUp(Limit):
         cells[row + 1] = 0
         cells[row + 2] = now
 
-    def carry(self, remaining: int, limit: int, scaled: int) -> int:
+    def left(self, cells: Cells, row: int, now: int) -> float:
+        _, _, _, stored, owed, stamp = self.look(cells, row, now, now, 0, FAR)
+        return -owed / (self.scale * 1.0)
+
+    def fill(self, cells: Cells, row: int, now: int, units: float) -> None:
         # Changed, it starts cold; only what is owed comes along.
-        return max(0, -remaining)
+        if units < 0.0:
+            cells[row + 1] = int(-units * self.scale)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
 from headgate.algorithms.limit import Limit
 from headgate.stores.table import Table
 
@@ -22,22 +20,22 @@ class MemoryStore:
         if not 1 <= capacity <= 1 << 30:
             raise ValueError(f"MemoryStore: capacity is from 1 to {1 << 30:,} keys, not {capacity}")
         self.capacity = capacity
-        self._lock = threading.Lock()
         self._named: dict[str, Table] = {}
 
     def open(self, limits: tuple[Limit, ...], name: str) -> Table:
         """The table of `limits`; the same one for the same `name`, a new one without a name."""
         if not name:
             return Table(limits, self.capacity)
-        with self._lock:
-            table = self._named.get(name) or Table(limits, self.capacity)
-            if table.rows.limits != limits:
-                raise ValueError(
-                    f"limiter {name!r} is in this store already, with {list(table.rows.limits)!r}; "
-                    "give one of them another name, or use change() on it"
-                )
-            self._named[name] = table
-            return table
+        table = self._named.get(name)
+        if table is None:
+            # Whoever comes second gets the first one's: setting a default is atomic.
+            table = self._named.setdefault(name, Table(limits, self.capacity))
+        if table.limits != limits:
+            raise ValueError(
+                f"limiter {name!r} is in this store already, with {list(table.limits)!r}; give one "
+                "of them another name, or use change() on it"
+            )
+        return table
 
     def __repr__(self) -> str:
         return f"MemoryStore(capacity={self.capacity})"

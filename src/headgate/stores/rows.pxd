@@ -12,6 +12,7 @@ cdef class Rows:
     cdef readonly tuple limits
     cdef Limit only
     cdef readonly long long count
+    cdef long long most
     cdef readonly long long capacity
     cdef readonly long long groups
     cdef readonly long long size
@@ -26,7 +27,7 @@ cdef class Rows:
     cdef long long place(self, long long mark, long long now) noexcept
     cdef long long vacant(self, long long mark, long long now) noexcept nogil
     cdef long long room(self, long long base, long long now) noexcept nogil
-    cdef long long evict(self, long long mark, long long now) noexcept
+    cdef long long nearest(self, long long mark, long long now) noexcept
     cdef long long group(self, long long mark, long long side) noexcept nogil
     @cython.locals(limit=Limit)
     cdef bint owes(self, long long row, long long now) noexcept
@@ -36,6 +37,8 @@ cdef class Rows:
     cdef void extend(self, Limit limit, long long row, long long start, long long now) noexcept
     @cython.locals(limit=Limit)
     cdef void restate(self, long long row, long long now) noexcept
-    cdef long long blank(self, long long now) noexcept
+    cdef long long glance(self, long long mark, long long now) noexcept
+    cdef long long shared(self, long long now) noexcept
+    cdef void book(self, Limit limit, long long start, long long now, long long ahead, double units) noexcept
     cdef void clear(self, long long mark) noexcept nogil
     cpdef long long live(self, long long now) noexcept

@@ -40,13 +40,14 @@ class Rows:
     """A fixed block of rows for up to `capacity` keys under `limits`."""
 
     __slots__ = (
-        "capacity", "cells", "count", "crowded", "evicted", "groups", "limits", "memory",
+        "capacity", "cells", "count", "crowded", "evicted", "groups", "limits", "memory", "most",
         "offsets", "only", "size", "stride", "view",
     )  # fmt: skip
 
     limits: tuple[Limit, ...]
     only: Limit | None
     count: int
+    most: int
     capacity: int
     groups: int
     size: int
@@ -62,6 +63,7 @@ class Rows:
         self.limits = limits
         self.only = limits[0] if len(limits) == 1 else None
         self.count = len(limits)
+        self.most = min(limit.most for limit in limits)
         self.capacity = capacity
         self.evicted = self.crowded = 0
         # Three quarters more rows than keys: in fuller groups, live rows would have to be given up.
@@ -112,14 +114,11 @@ class Rows:
         cells = self.cells
         row = self.vacant(mark, now)
         if row < 0:
-            row = self.evict(mark, now)
-        if row < 0:
-            self.crowded += 1
-            row = self.size * self.stride
-            if cells[row] == 0:
-                cells[row] = 1
-                self.open(row, now)
-            return row
+            row = self.nearest(mark, now)
+            if row < 0:
+                self.crowded += 1
+                return self.shared(now)
+            self.evicted += 1
         cells[row] = mark
         self.open(row, now)
         return row
@@ -151,20 +150,18 @@ class Rows:
             tries += 1
         return free
 
-    def evict(self, mark: int, now: int) -> int:
+    def nearest(self, mark: int, now: int) -> int:
         # The row nearest its end among those that owe nothing, or -1.
         cells = self.cells
         best = -1
-        nearest = LATE
+        end = LATE
         tries = 0
         while tries < 2 * GROUP:
             row = (self.group(mark, tries // GROUP) + tries % GROUP) * self.stride
-            if cells[row + 1] < nearest and not self.owes(row, now):
-                nearest = cells[row + 1]
+            if cells[row + 1] < end and not self.owes(row, now):
+                end = cells[row + 1]
                 best = row
             tries += 1
-        if best >= 0:
-            self.evicted += 1
         return best
 
     def group(self, mark: int, side: int) -> int:
@@ -212,6 +209,14 @@ class Rows:
         _, _, reset, a, b, c = limit.look(cells, start, now, now, 0, FOREVER)
         cells[row + 1] = max(cells[row + 1], now + reset + limit.lasting)
 
+    def book(self, limit: Limit, start: int, now: int, ahead: int, units: float) -> None:
+        # Count what is not left at the moment of the latest booking, `ahead` of now.
+        spent = limit.limit - int(units // 1)
+        if spent > limit.most:
+            spent = limit.most
+        _, _, _, a, b, c = limit.look(self.cells, start, now, now + ahead, spent, FOREVER)
+        limit.keep(self.cells, start, now, spent, a, b, c)
+
     def restate(self, row: int, now: int) -> None:
         # Say what is true as of now. A refusal writes nothing, so after a clock went back, a key
         # that is only ever refused would go on being seen from the time before.
@@ -224,10 +229,20 @@ class Rows:
                 limit.keep(self.cells, start, now, 0, a, b, c)
             number += 1
 
-    def blank(self, now: int) -> int:
-        # A row to look at, for keys that have none.
+    def glance(self, mark: int, now: int) -> int:
+        # A row to look at, for keys that have none: as new, unless they would have to share.
+        if self.vacant(mark, now) < 0 and self.nearest(mark, now) < 0:
+            return self.shared(now)
         row = (self.size + 1) * self.stride
         self.open(row, now)
+        return row
+
+    def shared(self, now: int) -> int:
+        # The row of those for whom there is no other.
+        row = self.size * self.stride
+        if self.cells[row] == 0:
+            self.cells[row] = 1
+            self.open(row, now)
         return row
 
     def clear(self, mark: int) -> None:

@@ -20,6 +20,10 @@ FAR = 1 << 52
 class Ledger(Protocol):
     """The state of one set of limits, key by key."""
 
+    @property
+    def limits(self) -> tuple[Limit, ...]:
+        """The limits it goes by now."""
+
     def take(self, key: str, cost: int, now: int, patience: int) -> Decision:
         """Spend `cost` if it may enter within `patience` microseconds; all limits or none."""
 

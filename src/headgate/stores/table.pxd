@@ -35,6 +35,7 @@ cdef class Table:
     @cython.locals(limit=Limit)
     cdef void mind(self, long long now) noexcept
     @cython.locals(old=Rows)
-    cdef void move(self, Table new, long long now, long long rows, long long scaled) noexcept
-    @cython.locals(old=Rows, rows=Rows, before=Limit, after=Limit)
-    cdef void copy(self, long long row, Table new, long long fresh, long long now, long long scaled) noexcept
+    cdef void move(self, Table new, long long now, long long rows, long long scaled, long long alike) noexcept
+    @cython.locals(old=Rows, before=Limit, after=Limit)
+    cdef void copy(self, long long row, Rows rows, long long fresh, long long now, long long scaled, long long alike) noexcept
+    cdef void carry(self, Limit before, long long start, Rows rows, Limit after, long long place, long long now, long long scaled) noexcept

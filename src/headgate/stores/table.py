@@ -66,6 +66,11 @@ class Table:
         self.rows = Rows(own, capacity)
         self.council = Council(self.rows)
 
+    @property
+    def limits(self) -> tuple[Limit, ...]:
+        """The limits it goes by now."""
+        return self.rows.limits
+
     def take(self, key: str, cost: int, now: int, patience: int) -> Decision:
         """Spend `cost` if it may enter within `patience` microseconds; all limits or none."""
         return self.ask(fingerprint(key), cost, now, patience, 1 if cost > 0 else 0)
@@ -104,12 +109,17 @@ class Table:
         new = Table(limits, self.rows.capacity)
         rows = 0 if how == RESET else self.rows.size
         scaled = 1 if how == SCALE else 0
+        alike = sum(
+            1 << n
+            for n, pair in enumerate(zip(self.limits, limits, strict=False))
+            if pair[0] == pair[1]
+        )
         if cython.compiled:
             with cython.critical_section(self):
-                self.move(new, now, rows, scaled)
+                self.move(new, now, rows, scaled, alike)
         else:
             with self.lock:
-                self.move(new, now, rows, scaled)
+                self.move(new, now, rows, scaled, alike)
 
     def read(self, key: str) -> list[int]:
         """The cells kept for `key`, limit after limit; none if it has no state."""
@@ -147,7 +157,10 @@ class Table:
         rows = self.rows
         row = rows.search(mark)
         if row < 0:
-            row = rows.place(mark, now) if spend else rows.blank(now)
+            if spend > 0 and cost <= rows.most:
+                row = rows.place(mark, now)
+            else:
+                row = rows.glance(mark, now)
         limit = rows.only
         if limit is None:
             self.several(decision, row, cost, now, patience, spend)
@@ -241,7 +254,7 @@ class Table:
             self.anomalies += 1
         self.latest = now
 
-    def move(self, new: Table, now: int, rows: int, scaled: int) -> None:
+    def move(self, new: Table, now: int, rows: int, scaled: int, alike: int) -> None:
         # Carry the live ones of the first `rows` over to `new`, and go on with its rows.
         old = self.rows
         new.mind(now)
@@ -249,30 +262,50 @@ class Table:
         while number < rows:
             row = number * old.stride
             if old.cells[row] != 0 and old.cells[row + 1] > now:
-                self.copy(row, new, new.rows.place(old.cells[row], now), now, scaled)
+                self.copy(row, new.rows, new.rows.place(old.cells[row], now), now, scaled, alike)
             number += 1
+        new.rows.evicted += old.evicted
+        new.rows.crowded += old.crowded
         self.rows = new.rows
         self.council = new.council
         self.calendar = new.calendar
         self.alarm = new.alarm
 
-    def copy(self, row: int, new: Table, fresh: int, now: int, scaled: int) -> None:
+    def copy(self, row: int, rows: Rows, fresh: int, now: int, scaled: int, alike: int) -> None:
+        # Limit by limit, in their order; those that stay the same keep their cells.
         old = self.rows
-        rows = new.rows
         number = 0
         while number < min(old.count, rows.count):
             before = old.limits[number]
             after = rows.limits[number]
-            if before.most > 0 and after.most > 0:
-                _, remaining, _, a, b, c = before.look(
-                    old.cells, row + old.offsets[number], now, now, 0, FOREVER
-                )
-                units = after.carry(remaining, before.limit, scaled)
-                if units > 0:
-                    start = fresh + rows.offsets[number]
-                    after.charge(rows.cells, start, now, units, now)
-                    rows.extend(after, fresh, start, now)
+            start = row + old.offsets[number]
+            place = fresh + rows.offsets[number]
+            if alike >> number & 1 > 0:
+                cell = 0
+                while cell < after.width:
+                    rows.cells[place + cell] = old.cells[start + cell]
+                    cell += 1
+                rows.extend(after, fresh, place, now)
+            elif before.most > 0 and after.most > 0:
+                self.carry(before, start, rows, after, place, now, scaled)
+                rows.extend(after, fresh, place, now)
             number += 1
+
+    def carry(
+        self, before: Limit, start: int, rows: Rows, after: Limit, place: int, now: int, scaled: int
+    ) -> None:
+        # What is left of one limit becomes what is left of another.
+        cells = self.rows.cells
+        units = before.left(cells, start, now)
+        if units > 0 and scaled > 0:
+            units = units * after.limit / before.limit
+        if units >= after.limit:
+            return
+        wait, _, _, a, b, c = before.look(cells, start, now, now, 0, FOREVER)
+        if wait > 0 and before.ring > 0 and after.ring > 0:
+            rows.book(after, place, now, wait, units)
+        else:
+            after.fill(rows.cells, place, now, units)
 
 
 def fingerprint(key: str) -> int:

@@ -46,7 +46,7 @@ def differences(case: Case, open_ledger: Open) -> list[str]:
             answered = answered._replace(rule=None)
         if answered != row.answer:
             found.append(
-                f"{row.place}: {row.do} {row.cost} at {spell(row.at)}: "
+                f"{row.place}: {row.do} {row.cost} at {spell(row.at, '0s')}: "
                 f"expected {say(row.answer)}; answered {say(answered)}"
             )
     return found
@@ -92,9 +92,9 @@ def say(answer: Answer | None) -> str:
     return said if answer.rule is None else f"{said} {answer.rule!r}"
 
 
-def spell(time: int) -> str:
+def spell(time: int, zero: str = "-") -> str:
     """Microseconds as tables have them: in the largest unit that leaves no fraction."""
     for unit, length in (("min", 60_000_000), ("s", 1_000_000), ("ms", 1_000)):
         if time and time % length == 0:
             return f"{time // length}{unit}"
-    return f"{time}us" if time else "-"
+    return f"{time}us" if time else zero
