@@ -40,19 +40,20 @@ class Sleep(NamedTuple):
     seconds: float
 
 
-class Release(NamedTuple):
-    """Give back what was booked for the moment `due`."""
-
-    key: str
-    cost: int
-    due: int
-
-
 class Booking(NamedTuple):
-    """What was decided, and the moment (microseconds) it is due."""
+    """What was decided, the moment (microseconds) it is due, and the ledger's own memo of it."""
 
     decision: Decision
     due: int
+    memo: Any
+
+
+class Release(NamedTuple):
+    """Undo a booking."""
+
+    key: str
+    cost: int
+    booking: Booking
 
 
 class Permit:
@@ -85,7 +86,7 @@ def acquire(key: str, cost: int, patience: int) -> Flow[Permit]:
         try:
             yield Sleep(wait)
         except BaseException:
-            yield Release(key, cost, booking.due)
+            yield Release(key, cost, booking)
             raise
     return Permit(decision, wait)
 

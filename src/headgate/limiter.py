@@ -201,9 +201,15 @@ class Limiter:
         return self.ledger.charge(key, sign * units, self.time(), due)
 
     def _book(self, effect: Book) -> Booking:
+        key, units = checked(effect.key, effect.cost)
+        if self.ledger is None:
+            return Booking(Decision(True), FAR, None)
         now = self.time()
-        decision = self.ask(effect.key, effect.cost, effect.patience, now)
-        return Booking(decision, now + microseconds(decision.retry_after) if decision else FAR)
+        decision, memo = self.ledger.book(key, units, now, effect.patience)
+        if self.listeners:
+            self._tell(key, decision)
+        due = now + microseconds(decision.retry_after) if decision else FAR
+        return Booking(decision, due, memo)
 
     def _perform(self, effect: Any) -> Any:
         if isinstance(effect, Book):
@@ -218,7 +224,10 @@ class Limiter:
         return self._perform(effect)
 
     def _release(self, effect: Release) -> None:
-        self.charge(effect.key, effect.cost, -1, effect.due)
+        key, units = checked(effect.key, effect.cost)
+        if self.ledger is not None:
+            booking = effect.booking
+            self.ledger.release(key, units, self.time(), booking.due, booking.memo)
 
     async def _aacquire(self, key: str, cost: int, timeout: float, deadline: float) -> Permit:
         within = patience(timeout, deadline, self.clock.now(), self._horizon())
@@ -276,7 +285,7 @@ class Reservation:
         """Give the units back."""
         cost, self._cost = self._cost, 0
         if cost:
-            self._limiter._release(Release(self._key, cost, self._booking.due))
+            self._limiter._release(Release(self._key, cost, self._booking))
 
     def __bool__(self) -> bool:
         return bool(self.decision)

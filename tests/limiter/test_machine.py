@@ -113,8 +113,11 @@ class Traffic(RuleBasedStateMachine):
         cells = self.limiter.table.read("k")
         limit: Any = self.limiter.limits[0]
         now = self.clock.now()
+        if not cells:
+            return Fraction(self.burst)
         if isinstance(limit, TokenBucket):
-            return Fraction(cells[0], limit.scale) + (now - cells[1]) * self.rate
+            level = Fraction(cells[0], limit.scale) + (now - cells[1]) * self.rate
+            return min(Fraction(self.burst), level)
         if isinstance(limit, LeakyBucket):
             water = max(0, Fraction(cells[0], limit.scale) - (now - cells[1]) * self.rate)
             return self.burst - water

@@ -172,6 +172,16 @@ class FixedWindow(Limit):
             return
         self._frame(*frame(now, self.calendar, self.zone))
 
+    def date(self, now: int, span: int) -> int:
+        # The steps count windows as long as this one; the calendar knows how long they are.
+        if not self.calendar or now + span <= self.end:
+            return span
+        ahead, rest = divmod(now + span - self.begin, self.length)
+        number, begin, end = self.first, self.begin, self.end
+        while number < self.first + ahead:
+            number, begin, end = frame(end, self.calendar, self.zone)
+        return begin + rest - now
+
     def _frame(self, first: int, begin: int, end: int) -> None:
         self.first = first
         self.begin = begin

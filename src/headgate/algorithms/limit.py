@@ -118,6 +118,10 @@ class Limit:
     def follow(self, now: int) -> None:
         pass
 
+    def date(self, now: int, span: int) -> int:
+        # How long `span` microseconds from `now` really are; by the calendar, windows differ.
+        return span
+
     def own(self) -> Limit:
         """The limit a store may keep to itself: this one, unless it follows a calendar."""
         return self

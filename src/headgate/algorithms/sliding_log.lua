@@ -1,6 +1,7 @@
 -- Rendered from sliding_log.py by tools/twins.py; edit that file, not this one.
 
 local SLACK = 1000000
+local DEEPEST = 1125899906842624
 
 -- How many of the ring's moments are not after `time`.
 local function count(time, head, limit, cells, row)
@@ -9,7 +10,7 @@ local function count(time, head, limit, cells, row)
   high = limit
   while low < high do
     middle = math.floor((low + high) / 2)
-    if cells[row + 3 + (head + middle) % limit] <= time then
+    if cells[row + 4 + (head + middle) % limit] <= time then
       low = middle + 1
     else
       high = middle
@@ -28,18 +29,21 @@ local function step(now, enter, cost, patience, limit, length, cells, row)
     shift = stamp - now
   end
   here = math.max(now, stamp - shift)
-  newest = cells[row + 3 + (head + limit - 1) % limit] - shift
+  newest = cells[row + 4 + (head + limit - 1) % limit] - shift
   time = math.max(enter, here, newest - length)
   entry = time
   if cost > 0 then
-    entry = math.max(time, cells[row + 3 + (head + cost - 1) % limit] - shift)
+    entry = math.max(time, cells[row + 4 + (head + cost - 1) % limit] - shift)
   end
   wait = enter - now
   if entry > math.max(enter, here) then
     wait = entry - now
   end
   if wait > patience then
-    free = count(time + shift, head, limit, cells, row)
+    free = 0
+    if newest - length <= math.max(enter, here) then
+      free = count(time + shift, head, limit, cells, row)
+    end
     return wait, free, math.max(0, newest - now), here, head, 0
   end
   free = count(entry + shift, head, limit, cells, row)
@@ -59,7 +63,7 @@ local function rebase(now, limit, cells, row)
   end
   slot = 0
   while slot < limit do
-    cells[row + 3 + slot] = math.max(0, cells[row + 3 + slot] - shift)
+    cells[row + 4 + slot] = math.max(0, cells[row + 4 + slot] - shift)
     slot = slot + 1
   end
   cells[row + 1] = now
@@ -70,8 +74,11 @@ local function settle(now, cost, limit, here, leaves, cells, row)
   local head
   rebase(now, limit, cells, row)
   head = cells[row + 2]
+  if cells[row + 4 + (head + limit - 1) % limit] <= here then
+    cells[row + 3] = 0
+  end
   while cost > 0 do
-    cells[row + 3 + head] = leaves
+    cells[row + 4 + head] = leaves
     head = (head + 1) % limit
     cost = cost - 1
   end
@@ -81,21 +88,27 @@ end
 
 -- Log `cost` units whatever the count; if negative, strike out the newest up to `due`.
 local function charge(now, cost, due, limit, length, cells, row)
-  local here, head, newest, gone
+  local here, head, newest, entering, free, pushed, gone
   rebase(now, limit, cells, row)
   here = math.max(now, cells[row + 1])
   head = cells[row + 2]
-  newest = cells[row + 3 + (head + limit - 1) % limit]
+  newest = cells[row + 4 + (head + limit - 1) % limit]
   if cost >= 0 then
-    settle(now, math.min(cost, limit), limit, here, math.max(here + length, newest), cells, row)
+    entering = math.min(cost, limit)
+    free = count(here, head, limit, cells, row)
+    settle(now, entering, limit, here, math.max(here + length, newest), cells, row)
+    cells[row + 3] = math.min(cells[row + 3] + math.max(0, cost - free), DEEPEST)
     return
   end
+  pushed = math.min(-cost, cells[row + 3])
+  cells[row + 3] = cells[row + 3] - pushed
+  cost = cost + pushed
   while cost < 0 and newest > here and newest - length <= due do
-    gone = math.min(newest - length, cells[row + 3 + head])
+    gone = math.min(newest - length, cells[row + 4 + head])
     head = (head + limit - 1) % limit
-    cells[row + 3 + head] = gone
+    cells[row + 4 + head] = gone
     cost = cost + 1
-    newest = cells[row + 3 + (head + limit - 1) % limit]
+    newest = cells[row + 4 + (head + limit - 1) % limit]
   end
   cells[row + 2] = head
 end

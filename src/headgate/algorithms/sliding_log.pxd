@@ -3,6 +3,7 @@ cimport cython
 from headgate.algorithms.limit cimport Limit, Reply
 
 cdef long long SLACK
+cdef long long DEEPEST
 
 cdef long long count(long long time, long long head, long long limit, long long* cells, long long row) noexcept nogil
 cdef Reply step(long long now, long long enter, long long cost, long long patience, long long limit, long long length, long long* cells, long long row) noexcept nogil

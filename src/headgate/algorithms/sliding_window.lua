@@ -75,7 +75,10 @@ local function step(now, enter, cost, patience, limit, part, grain, parts, weigh
   else
     remaining = -math.floor((grains - 1 - room) / grains)
   end
-  reset = 0
+  if last > math.max(enter, here) and remaining > 0 then
+    remaining = 0
+  end
+  reset = math.max(0, last - now)
   if total > 0 then
     reset = (math.floor(last / part) + parts + 1) * part - now
   end

@@ -45,7 +45,10 @@ def step(
         remaining = room // grains
     else:
         remaining = -((grains - 1 - room) // grains)
-    reset = 0
+    if last > max(enter, here) and remaining > 0:
+        # Nobody enters before the latest booking, though it may have been cancelled since.
+        remaining = 0
+    reset = max(0, last - now)
     if total > 0:
         reset = (last // part + parts + 1) * part - now
     return wait, remaining, reset, here, last, total

@@ -37,7 +37,11 @@ local function step(now, enter, cost, patience, tick, gain, scale, capacity, spa
       room = full
     end
     if room < 0 then
-      wait = math.floor((gain - 1 - room) / gain) * tick + lag
+      ticks = math.floor((gain - 1 - room) / gain)
+      wait = ticks * tick + lag
+      if tick > 1 then
+        left = left - math.max(0, full + ticks * gain - capacity)
+      end
     end
   end
   if wait > patience then

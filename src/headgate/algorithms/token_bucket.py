@@ -60,7 +60,11 @@ def step(
         if borrow > 0:
             room = full
         if room < 0:
-            wait = (gain - 1 - room) // gain * tick + lag
+            ticks = (gain - 1 - room) // gain
+            wait = ticks * tick + lag
+            if tick > 1:
+                # What will not fit into the bucket when it enters is lost, as if it had waited.
+                left = left - max(0, full + ticks * gain - capacity)
     if wait > patience:
         left = full
     reset = (capacity - left + gain - 1) // gain * tick + lag

@@ -55,7 +55,9 @@ class Council:
             self.answers[number] = limit.look(
                 rows.cells, row + rows.offsets[number], now, enter, cost, patience
             )
-            wait, _, _, a, b, c = self.answers[number]
+            wait, remaining, reset, a, b, c = self.answers[number]
+            wait = limit.date(now, wait)
+            self.answers[number] = (wait, remaining, limit.date(now, reset), a, b, c)
             longest = max(longest, wait)
             number += 1
         return longest

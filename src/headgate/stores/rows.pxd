@@ -41,4 +41,6 @@ cdef class Rows:
     cdef long long shared(self, long long now) noexcept
     cdef void book(self, Limit limit, long long start, long long now, long long ahead, double units) noexcept
     cdef void clear(self, long long mark) noexcept nogil
+    cdef snap(self, long long mark)
+    cdef bint restore(self, long long mark, memo) except -1
     cpdef long long live(self, long long now) noexcept

@@ -34,6 +34,10 @@ MOST = 8
 LATE = 1 << 62
 FOREVER = 1 << 62
 LISTED = 1 << 24
+NOTED = 128
+
+# A key's state before and after a booking.
+Memo = tuple[list[int] | None, list[int] | None]
 
 
 class Rows:
@@ -251,6 +255,24 @@ class Rows:
         if row >= 0:
             self.cells[row] = 0
             self.cells[row + 1] = 0
+
+    def snap(self, mark: int) -> list[int] | None:
+        # What is kept for a fingerprint, or nothing where that is too much to keep twice.
+        if self.stride > NOTED:
+            return None
+        row = self.search(mark)
+        return [] if row < 0 else [self.cells[row + n] for n in range(1, self.stride)]
+
+    def restore(self, mark: int, memo: Memo) -> bool:
+        # Put back what was there before, if what is there now is what came of it.
+        before, after = memo
+        if before is None or not after or self.snap(mark) != after:
+            return False
+        row = self.search(mark)
+        self.cells[row] = mark if before else 0
+        for n in range(1, self.stride):
+            self.cells[row + n] = before[n - 1] if before else 0
+        return True
 
     def live(self, now: int) -> int:
         # How many rows still matter.

@@ -8,7 +8,7 @@ reached over a network return awaitables from the same verbs and have the same a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from headgate.algorithms.limit import Limit
 from headgate.decision import Decision
@@ -26,6 +26,12 @@ class Ledger(Protocol):
 
     def take(self, key: str, cost: int, now: int, patience: int) -> Decision:
         """Spend `cost` if it may enter within `patience` microseconds; all limits or none."""
+
+    def book(self, key: str, cost: int, now: int, patience: int) -> tuple[Decision, Any]:
+        """`take`, and a memo by which `release` can undo it."""
+
+    def release(self, key: str, cost: int, now: int, due: int, memo: Any) -> None:
+        """Undo a booking that was due then, as far as nobody counts on it."""
 
     def take_many(self, keys: Sequence[str], cost: int, now: int) -> list[Decision]:
         """Decide for each key in turn, at one moment."""

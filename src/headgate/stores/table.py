@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from headgate.algorithms.limit import RESET, SCALE, Limit
 from headgate.decision import Decision
 from headgate.stores.council import Council
-from headgate.stores.rows import MOST, Rows
+from headgate.stores.rows import MOST, Memo, Rows
 
 if TYPE_CHECKING:
     from headgate import _cython as cython
@@ -82,6 +82,35 @@ class Table:
     def peek(self, key: str, cost: int, now: int) -> Decision:
         """What `take` would answer; nothing is spent."""
         return self.ask(fingerprint(key), cost, now, 0, 0)
+
+    def book(self, key: str, cost: int, now: int, patience: int) -> tuple[Decision, Memo]:
+        """`take`, and a memo of the key's state before and after it, for `release`."""
+        mark = fingerprint(key)
+        spend = 1 if cost > 0 else 0
+        decision = Decision.__new__(Decision)
+        if cython.compiled:
+            with cython.critical_section(self):
+                before = self.rows.snap(mark)
+                self.decide(decision, mark, cost, now, patience, spend)
+                after = self.rows.snap(mark)
+        else:
+            with self.lock:
+                before = self.rows.snap(mark)
+                self.decide(decision, mark, cost, now, patience, spend)
+                after = self.rows.snap(mark)
+        return decision, (before, after)
+
+    def release(self, key: str, cost: int, now: int, due: int, memo: Memo) -> None:
+        """Undo a booking: to the letter if nothing came after it, else as `charge` gives back."""
+        mark = fingerprint(key)
+        if cython.compiled:
+            with cython.critical_section(self):
+                if not self.rows.restore(mark, memo):
+                    self.spend(mark, -cost, now, due)
+        else:
+            with self.lock:
+                if not self.rows.restore(mark, memo):
+                    self.spend(mark, -cost, now, due)
 
     def charge(self, key: str, cost: int, now: int, due: int) -> Decision:
         """Spend `cost` whatever is left, or give it back if negative; answers what is true then."""
@@ -170,6 +199,9 @@ class Table:
             self.never(decision, limit, row + 2, now)
             return
         wait, remaining, reset, a, b, c = limit.look(cells, row + 2, now, now, cost, patience)
+        if self.calendar > 0:
+            wait = limit.date(now, wait)
+            reset = limit.date(now, reset)
         why = 1 if wait > patience else 0
         if spend == 0:
             if why == 0 and cost > 0:
