@@ -129,7 +129,6 @@ class FixedWindow(Limit):
         self.length = self.rate.period
         self.unit = 1 if anchor == "first" else self.length
         self.first = self.begin = self.end = 0
-        self.worst = 2 * self.length
         # A debt of at most a hundred years of windows, so that times stay below 2^53.
         self.deepest = min(ROOM, (100 * YEAR // self.length + 1) * self.limit)
         self.heaviest = self.deepest
@@ -172,7 +171,7 @@ class FixedWindow(Limit):
             return
         self._frame(*frame(now, self.calendar, self.zone))
 
-    def date(self, now: int, span: int) -> int:
+    def date(self, now: int, span: int, patience: int) -> int:
         # The steps count windows as long as this one; the calendar knows how long they are.
         if not self.calendar or now + span <= self.end:
             return span
@@ -180,7 +179,9 @@ class FixedWindow(Limit):
         number, begin, end = self.first, self.begin, self.end
         while number < self.first + ahead:
             number, begin, end = frame(end, self.calendar, self.zone)
-        return begin + rest - now
+        real = begin + rest - now
+        # What the step refused stays refused, though by the calendar it may be just in time.
+        return real if span <= patience else max(real, patience + 1)
 
     def _frame(self, first: int, begin: int, end: int) -> None:
         self.first = first

@@ -24,7 +24,7 @@ cdef class Limit:
     cdef double left(self, long long* cells, long long row, long long now) noexcept
     cdef void fill(self, long long* cells, long long row, long long now, double units) noexcept
     cdef void follow(self, long long now) noexcept
-    cdef long long date(self, long long now, long long span) noexcept
+    cdef long long date(self, long long now, long long span, long long patience) noexcept
 
 
 cpdef tuple meter(Limit limit, kind, rate, burst, penalty, name)

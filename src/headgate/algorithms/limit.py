@@ -118,7 +118,7 @@ class Limit:
     def follow(self, now: int) -> None:
         pass
 
-    def date(self, now: int, span: int) -> int:
+    def date(self, now: int, span: int, patience: int) -> int:
         # How long `span` microseconds from `now` really are; by the calendar, windows differ.
         return span
 
@@ -198,7 +198,7 @@ def meter(
     limit.heaviest = ROOM // scale
     limit.penalty = whole(kind, "penalty", penalty, 0, max(1, size))
     limit.horizon = min(ROOM // gain, 100 * YEAR)
-    limit.worst = 2 * ((size * scale + gain - 1) // gain)
+    limit.worst = size
     limit.lasting = limit.ring = 0
     limit.name = name or plainly(limit.rate, size)
     return size, gain, scale, size * scale, (1 << 52) // gain
@@ -216,7 +216,8 @@ def counter(limit: Limit, kind: str, rate: Rate | str, penalty: int, name: str) 
     limit.most = limit.limit or -1
     limit.heaviest = ROOM
     limit.penalty = whole(kind, "penalty", penalty, 0, max(1, limit.limit))
-    limit.horizon = limit.worst = 100 * YEAR
+    limit.horizon = 100 * YEAR
+    limit.worst = limit.limit
     limit.lasting = limit.ring = 0
     limit.name = name or str(limit.rate)
 

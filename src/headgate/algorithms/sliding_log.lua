@@ -46,12 +46,15 @@ local function step(now, enter, cost, patience, limit, length, cells, row)
     end
     return wait, free, math.max(0, newest - now), here, head, 0
   end
-  free = count(entry + shift, head, limit, cells, row)
+  free = 0
+  if entry <= math.max(enter, here) then
+    free = count(entry + shift, head, limit, cells, row) - cost
+  end
   leaves = newest
   if cost > 0 then
     leaves = entry + length
   end
-  return wait, free - cost, math.max(0, leaves - now), here, (head + cost) % limit, leaves
+  return wait, free, math.max(0, leaves - now), here, (head + cost) % limit, leaves
 end
 
 -- Move every moment back with a clock that went back by more than we doubt it.

@@ -43,11 +43,13 @@ def step(
         if newest - length <= max(enter, here):
             free = count(time + shift, head, limit, cells, row)
         return wait, free, max(0, newest - now), here, head, 0
-    free = count(entry + shift, head, limit, cells, row)
+    free = 0
+    if entry <= max(enter, here):
+        free = count(entry + shift, head, limit, cells, row) - cost
     leaves = newest
     if cost > 0:
         leaves = entry + length
-    return wait, free - cost, max(0, leaves - now), here, (head + cost) % limit, leaves
+    return wait, free, max(0, leaves - now), here, (head + cost) % limit, leaves
 
 
 def count(time: int, head: int, limit: int, cells: Cells, row: int) -> int:

@@ -61,7 +61,7 @@ local function step(now, enter, cost, patience, limit, part, grain, parts, weigh
   if entry > math.max(enter, here) then
     wait = entry - now
   end
-  if wait <= patience then
+  if wait <= patience and cost > 0 then
     last = entry
     time = entry
     total = rest + cost

@@ -33,7 +33,7 @@ def step(
     wait = enter - now
     if entry > max(enter, here):
         wait = entry - now
-    if wait <= patience:
+    if wait <= patience and cost > 0:
         last = entry
         time = entry
         total = rest + cost

@@ -200,7 +200,7 @@ class TokenBucket(Limit):
         if self.rate.count == 0 or self.burst == 0:
             self.most = -1
         self.horizon = min(ROOM // self.gain, 50 * YEAR // self.tick) * self.tick
-        self.worst = 2 * ((self.capacity + self.gain - 1) // self.gain) * self.tick
+        self.worst = self.burst
         self.lasting = 0 if self.initial == self.burst else YEAR
 
     def look(

@@ -111,7 +111,7 @@ class WarmUp(Limit):
         self.limit = self.rate.count
         self._warm()
         self.most = self.heaviest if self.limit else -1
-        self.worst = 2 * (self.cold // self.gain) + 1
+        self.worst = 2 * self.cold // self.scale
         self.name = name or f"{self.rate} warm-up {self.period:g}s"
         describe(
             self,

@@ -56,8 +56,8 @@ class Council:
                 rows.cells, row + rows.offsets[number], now, enter, cost, patience
             )
             wait, remaining, reset, a, b, c = self.answers[number]
-            wait = limit.date(now, wait)
-            self.answers[number] = (wait, remaining, limit.date(now, reset), a, b, c)
+            wait = limit.date(now, wait, patience)
+            self.answers[number] = (wait, remaining, limit.date(now, reset, FOREVER), a, b, c)
             longest = max(longest, wait)
             number += 1
         return longest
@@ -97,7 +97,7 @@ class Council:
         number = 0
         while number < rows.count:
             limit = rows.limits[number]
-            wait, _, reset, a, b, c = self.answers[number]
+            wait, remaining, _, a, b, c = self.answers[number]
             if wait > patience and limit.penalty > 0:
-                rows.punish(limit, row, row + rows.offsets[number], now, reset)
+                rows.punish(limit, row, row + rows.offsets[number], now, remaining)
             number += 1

@@ -33,7 +33,7 @@ cdef class Rows:
     cdef bint owes(self, long long row, long long now) noexcept
     @cython.locals(limit=Limit)
     cdef void open(self, long long row, long long now) noexcept
-    cdef void punish(self, Limit limit, long long row, long long start, long long now, long long reset) noexcept
+    cdef void punish(self, Limit limit, long long row, long long start, long long now, long long remaining) noexcept
     cdef void extend(self, Limit limit, long long row, long long start, long long now) noexcept
     @cython.locals(limit=Limit)
     cdef void restate(self, long long row, long long now) noexcept

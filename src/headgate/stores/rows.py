@@ -200,9 +200,9 @@ class Rows:
             number += 1
         self.cells[row + 1] = now + lasting
 
-    def punish(self, limit: Limit, row: int, start: int, now: int, reset: int) -> None:
+    def punish(self, limit: Limit, row: int, start: int, now: int, remaining: int) -> None:
         # A refused request is charged, unless the key owes so much that it would never return.
-        if reset > limit.worst:
+        if remaining <= -limit.worst:
             return
         limit.charge(self.cells, start, now, limit.penalty, now)
         self.extend(limit, row, start, now)

@@ -200,8 +200,8 @@ class Table:
             return
         wait, remaining, reset, a, b, c = limit.look(cells, row + 2, now, now, cost, patience)
         if self.calendar > 0:
-            wait = limit.date(now, wait)
-            reset = limit.date(now, reset)
+            wait = limit.date(now, wait, patience)
+            reset = limit.date(now, reset, FOREVER)
         why = 1 if wait > patience else 0
         if spend == 0:
             if why == 0 and cost > 0:
@@ -216,7 +216,8 @@ class Table:
                 if limit.width > 2:
                     cells[row + 4] = c
         elif limit.penalty > 0:
-            rows.punish(limit, row, row + 2, now, reset)
+            rows.punish(limit, row, row + 2, now, remaining)
+            wait, remaining, reset, a, b, c = limit.look(cells, row + 2, now, now, cost, patience)
         elif self.anomalies > 0:
             rows.restate(row, now)
         if remaining < 0:
@@ -241,6 +242,7 @@ class Table:
             council.keep(row, now, cost)
         else:
             council.blame(row, now, patience)
+            longest = council.consult(row, now, now, cost, patience)
             if self.anomalies > 0:
                 self.rows.restate(row, now)
         number = council.tightest(patience, why)
