@@ -24,10 +24,10 @@ FORM := $(if $(PURE),pure,$(if $(filter-out 0,$(HEADGATE_REQUIRE)),compiled,eith
 PACKAGE := $(VENV)/.package-$(FORM)
 TOOLS := $(VENV)/.tools
 SOURCES := pyproject.toml setup.py MANIFEST.in \
-	$(shell find src -name '*.py' -o -name '*.pxd' -o -name '*.lua' -o -name py.typed)
+	$(shell find src -name '*.py' -o -name '*.pxd' -o -name '*.lua' -o -name '*.txt' -o -name py.typed)
 PYTEST := $(VENV)/bin/python -m pytest -n $(JOBS)
 
-.PHONY: help run test check bench soak twins clean
+.PHONY: help run test check bench soak twins plots clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 14
@@ -56,6 +56,11 @@ check: $(TOOLS) ## lint, format, types, layers, fresh twins
 
 twins: $(TOOLS) ## render the Lua twin and the C types of every step
 	PYTHONPATH=src $(VENV)/bin/python tools/twins.py
+
+plots: $(TOOLS) ## draw the pictures of the docs anew, and copy the tables into them
+	$(VENV)/bin/python $(PIP) matplotlib
+	PYTHONPATH=src $(VENV)/bin/python tools/plots.py
+	PYTHONPATH=src $(VENV)/bin/python tools/tables.py
 
 bench: $(BENCH)/.package ## measure against the peers, in an environment of its own
 	$(BENCH)/bin/python benchmarks/memory.py

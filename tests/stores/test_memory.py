@@ -48,7 +48,7 @@ def test_a_row_is_no_wider_than_its_limits_need() -> None:
         for limits in ([TokenBucket("1/s")], [SlidingLog("5/s")], ["1/s", SlidingLog("5/s")])
     ]
 
-    assert widths == [4, 10, 12]
+    assert widths == [4, 9, 11]
 
 
 def test_the_empty_key_has_a_row_like_any_other(clock: ManualClock) -> None:

@@ -11,7 +11,7 @@ A count above the limit is booked into the windows that follow, each taking `lim
 
 from __future__ import annotations
 
-from headgate.algorithms.calendar import PERIODS, frame
+from headgate.algorithms.calendar import PERIODS, frame, place
 from headgate.algorithms.limit import (
     ROOM,
     YEAR,
@@ -124,7 +124,7 @@ class FixedWindow(Limit):
         counter(self, "FixedWindow", rate, penalty, name)
         self.anchor = choice("FixedWindow", "anchor", anchor, ("clock", "first"))
         self.calendar = choice("FixedWindow", "calendar", calendar, ("", *PERIODS))
-        self.zone = zone
+        self.zone = place(zone)
         self.width = 2
         self.length = self.rate.period
         self.unit = 1 if anchor == "first" else self.length
@@ -132,6 +132,7 @@ class FixedWindow(Limit):
         # A debt of at most a hundred years of windows, so that times stay below 2^53.
         self.deepest = min(ROOM, (100 * YEAR // self.length + 1) * self.limit)
         self.heaviest = self.deepest
+        self.horizon = min(100 * YEAR, (1 << 51) // max(1, self.limit) * self.length)
         if calendar:
             self._check()
             self.name = name or f"{self.limit} per calendar {calendar}"
@@ -155,7 +156,6 @@ class FixedWindow(Limit):
                 f'FixedWindow("{self.rate}", calendar="{self.calendar}"): the rate is per '
                 f'{self.calendar} then; write "{Rate.of(self.rate.count, PERIODS[self.calendar])}"'
             )
-        frame(0, self.calendar, self.zone)
 
     def own(self) -> Limit:
         """A copy for one store, where a calendar has to be followed."""

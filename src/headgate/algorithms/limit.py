@@ -83,6 +83,9 @@ class Limit:
     horizon: int
     worst: int
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        raise TypeError("a Limit is made as one of its kinds, for example TokenBucket")
+
     def look(
         self, cells: Cells, row: int, now: int, enter: int, cost: int, patience: int
     ) -> Answer:
@@ -135,10 +138,15 @@ class Limit:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Limit):
             return NotImplemented
-        return type(self) is type(other) and self.spelling == other.spelling
+        return self._meaning() == other._meaning()
 
     def __hash__(self) -> int:
-        return hash(self.spelling)
+        return hash(self._meaning())
+
+    def _meaning(self) -> tuple[Any, ...]:
+        # A burst may be spelled in the rate or beside it, and bytes are units.
+        options = sorted((word, value) for word, value in self.options.items() if word != "burst")
+        return type(self), self.rate.count, self.rate.period, self.limit, tuple(options)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return remake, (type(self), self.rate, self.options)
@@ -148,6 +156,9 @@ class Limit:
         if getattr(self, "spelling", None) is not None and name not in MOVING:
             raise AttributeError(f"{type(self).__name__} is frozen; make a new one")
         object.__setattr__(self, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{type(self).__name__} is frozen; make a new one")
 
 
 def parse(rate: Rate | str) -> Rate:
@@ -167,6 +178,20 @@ def whole(kind: str, word: str, value: Any, least: int, most: int = ROOM) -> int
     if not least <= value <= most:
         raise LimitError(f"{kind}: {word} is from {least} to {most:,}, not {value}")
     return value
+
+
+def switch(kind: str, word: str, value: Any) -> int:
+    """1 or 0 for True or False, or an error that names what it is instead."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{kind}: {word} is True or False, not {value!r}")
+    return int(value)
+
+
+def titled(kind: str, name: Any) -> str:
+    """The name given to a limit, if it is one."""
+    if not isinstance(name, str):
+        raise TypeError(f"{kind}: name is a str, not {name!r}")
+    return name
 
 
 def choice(kind: str, word: str, value: Any, choices: tuple[str, ...]) -> str:
@@ -200,7 +225,7 @@ def meter(
     limit.horizon = min(ROOM // gain, 100 * YEAR)
     limit.worst = size
     limit.lasting = limit.ring = 0
-    limit.name = name or plainly(limit.rate, size)
+    limit.name = titled(kind, name) or plainly(limit.rate, size)
     return size, gain, scale, size * scale, (1 << 52) // gain
 
 
@@ -219,12 +244,14 @@ def counter(limit: Limit, kind: str, rate: Rate | str, penalty: int, name: str) 
     limit.horizon = 100 * YEAR
     limit.worst = limit.limit
     limit.lasting = limit.ring = 0
-    limit.name = name or str(limit.rate)
+    limit.name = titled(kind, name) or str(limit.rate)
 
 
 def plainly(rate: Rate, burst: int) -> str:
     """The rate and its burst, as a rule file would say it."""
-    return str(rate if burst == rate.burst else Rate.of(rate.count, rate.period, burst or None))
+    if burst in (rate.burst, 0) or rate.count == 0:
+        return str(rate)
+    return str(Rate.of(rate.count, rate.period, burst))
 
 
 def describe(limit: Limit, options: dict[str, Any], usual: dict[str, Any]) -> None:
@@ -243,4 +270,4 @@ def describe(limit: Limit, options: dict[str, Any], usual: dict[str, Any]) -> No
 
 def remake(kind: type[Limit], rate: Rate, options: dict[str, Any]) -> Limit:
     """The limit that was pickled."""
-    return kind(rate, **options)  # type: ignore[call-arg]
+    return kind(rate, **options)

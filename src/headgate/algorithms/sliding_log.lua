@@ -1,7 +1,7 @@
 -- Rendered from sliding_log.py by tools/twins.py; edit that file, not this one.
 
 local SLACK = 1000000
-local DEEPEST = 1125899906842624
+local FAR = 2251799813685248
 
 -- How many of the ring's moments are not after `time`.
 local function count(time, head, limit, cells, row)
@@ -10,7 +10,7 @@ local function count(time, head, limit, cells, row)
   high = limit
   while low < high do
     middle = math.floor((low + high) / 2)
-    if cells[row + 4 + (head + middle) % limit] <= time then
+    if cells[row + 3 + (head + middle) % limit] <= time then
       low = middle + 1
     else
       high = middle
@@ -29,11 +29,11 @@ local function step(now, enter, cost, patience, limit, length, cells, row)
     shift = stamp - now
   end
   here = math.max(now, stamp - shift)
-  newest = cells[row + 4 + (head + limit - 1) % limit] - shift
+  newest = cells[row + 3 + (head + limit - 1) % limit] - shift
   time = math.max(enter, here, newest - length)
   entry = time
   if cost > 0 then
-    entry = math.max(time, cells[row + 4 + (head + cost - 1) % limit] - shift)
+    entry = math.max(time, cells[row + 3 + (head + cost - 1) % limit] - shift)
   end
   wait = enter - now
   if entry > math.max(enter, here) then
@@ -66,10 +66,34 @@ local function rebase(now, limit, cells, row)
   end
   slot = 0
   while slot < limit do
-    cells[row + 4 + slot] = math.max(0, cells[row + 4 + slot] - shift)
+    cells[row + 3 + slot] = math.max(0, cells[row + 3 + slot] - shift)
     slot = slot + 1
   end
   cells[row + 1] = now
+end
+
+-- Log `cost` units whatever the count; if negative, strike out the newest up to `due`.
+local function charge(now, cost, due, limit, length, cells, row)
+  local here, head, newest, gone
+  rebase(now, limit, cells, row)
+  here = math.max(now, cells[row + 1])
+  head = cells[row + 2]
+  newest = cells[row + 3 + (head + limit - 1) % limit]
+  while cost > 0 and newest < here + FAR do
+    newest = math.max(here, newest - length, math.min(cells[row + 3 + head], due)) + length
+    cells[row + 3 + head] = newest
+    head = (head + 1) % limit
+    cost = cost - 1
+  end
+  while cost < 0 and newest > here and newest - length <= due do
+    gone = math.min(newest - length, cells[row + 3 + head])
+    head = (head + limit - 1) % limit
+    cells[row + 3 + head] = gone
+    cost = cost + 1
+    newest = cells[row + 3 + (head + limit - 1) % limit]
+  end
+  cells[row + 1] = here
+  cells[row + 2] = head
 end
 
 -- Write what `step` answered: the oldest `cost` units make place for those that leave then.
@@ -77,42 +101,12 @@ local function settle(now, cost, limit, here, leaves, cells, row)
   local head
   rebase(now, limit, cells, row)
   head = cells[row + 2]
-  if cells[row + 4 + (head + limit - 1) % limit] <= here then
-    cells[row + 3] = 0
-  end
   while cost > 0 do
-    cells[row + 4 + head] = leaves
+    cells[row + 3 + head] = leaves
     head = (head + 1) % limit
     cost = cost - 1
   end
   cells[row + 1] = here
-  cells[row + 2] = head
-end
-
--- Log `cost` units whatever the count; if negative, strike out the newest up to `due`.
-local function charge(now, cost, due, limit, length, cells, row)
-  local here, head, newest, entering, free, pushed, gone
-  rebase(now, limit, cells, row)
-  here = math.max(now, cells[row + 1])
-  head = cells[row + 2]
-  newest = cells[row + 4 + (head + limit - 1) % limit]
-  if cost >= 0 then
-    entering = math.min(cost, limit)
-    free = count(here, head, limit, cells, row)
-    settle(now, entering, limit, here, math.max(here + length, newest), cells, row)
-    cells[row + 3] = math.min(cells[row + 3] + math.max(0, cost - free), DEEPEST)
-    return
-  end
-  pushed = math.min(-cost, cells[row + 3])
-  cells[row + 3] = cells[row + 3] - pushed
-  cost = cost + pushed
-  while cost < 0 and newest > here and newest - length <= due do
-    gone = math.min(newest - length, cells[row + 4 + head])
-    head = (head + limit - 1) % limit
-    cells[row + 4 + head] = gone
-    cost = cost + 1
-    newest = cells[row + 4 + (head + limit - 1) % limit]
-  end
   cells[row + 2] = head
 end
 

@@ -1,8 +1,7 @@
 """Sliding log: remember when every unit went in; exact, and as large as the limit.
 
-The cells are `stamp` (when the key was last charged), `head` (where the oldest unit is), `pushed`
-(units that debits pushed out before they left, for when they are given back) and a ring of
-`limit` moments: when each of the last `limit` units leaves the window. A request of
+The cells are `stamp` (when the key was last charged), `head` (where the oldest unit is) and a
+ring of `limit` moments: when each of the last `limit` units leaves the window. A request of
 `cost` units may enter once the oldest `cost` of them have left; they make place for its own.
 The ring is in order of time, so counting what is free takes a few halvings, not a walk.
 
@@ -17,7 +16,7 @@ from headgate.rate import Rate
 
 SLACK = 1_000_000
 LONGEST = 1_000_000
-DEEPEST = 1 << 50
+FAR = 1 << 51
 
 
 def step(
@@ -30,11 +29,11 @@ def step(
     if now < stamp - SLACK:
         shift = stamp - now
     here = max(now, stamp - shift)
-    newest = cells[row + 3 + (head + limit - 1) % limit] - shift
+    newest = cells[row + 2 + (head + limit - 1) % limit] - shift
     time = max(enter, here, newest - length)
     entry = time
     if cost > 0:
-        entry = max(time, cells[row + 3 + (head + cost - 1) % limit] - shift)
+        entry = max(time, cells[row + 2 + (head + cost - 1) % limit] - shift)
     wait = enter - now
     if entry > max(enter, here):
         wait = entry - now
@@ -58,7 +57,7 @@ def count(time: int, head: int, limit: int, cells: Cells, row: int) -> int:
     high = limit
     while low < high:
         middle = (low + high) // 2
-        if cells[row + 3 + (head + middle) % limit] <= time:
+        if cells[row + 2 + (head + middle) % limit] <= time:
             low = middle + 1
         else:
             high = middle
@@ -69,10 +68,8 @@ def settle(now: int, cost: int, limit: int, here: int, leaves: int, cells: Cells
     """Write what `step` answered: the oldest `cost` units make place for those that leave then."""
     rebase(now, limit, cells, row)
     head = cells[row + 1]
-    if cells[row + 3 + (head + limit - 1) % limit] <= here:
-        cells[row + 2] = 0
     while cost > 0:
-        cells[row + 3 + head] = leaves
+        cells[row + 2 + head] = leaves
         head = (head + 1) % limit
         cost = cost - 1
     cells[row] = here
@@ -86,7 +83,7 @@ def rebase(now: int, limit: int, cells: Cells, row: int) -> None:
         return
     slot = 0
     while slot < limit:
-        cells[row + 3 + slot] = max(0, cells[row + 3 + slot] - shift)
+        cells[row + 2 + slot] = max(0, cells[row + 2 + slot] - shift)
         slot = slot + 1
     cells[row] = now
 
@@ -96,24 +93,21 @@ def charge(now: int, cost: int, due: int, limit: int, length: int, cells: Cells,
     rebase(now, limit, cells, row)
     here = max(now, cells[row])
     head = cells[row + 1]
-    newest = cells[row + 3 + (head + limit - 1) % limit]
-    if cost >= 0:
-        entering = min(cost, limit)
-        free = count(here, head, limit, cells, row)
-        settle(now, entering, limit, here, max(here + length, newest), cells, row)
-        cells[row + 2] = min(cells[row + 2] + max(0, cost - free), DEEPEST)
-        return
-    # What was pushed out of the ring is given back first; then the newest, up to `due`.
-    pushed = min(-cost, cells[row + 2])
-    cells[row + 2] = cells[row + 2] - pushed
-    cost = cost + pushed
+    newest = cells[row + 2 + (head + limit - 1) % limit]
+    # A debit enters as the oldest leave, one after the other, but no later than `due`.
+    while cost > 0 and newest < here + FAR:
+        newest = max(here, newest - length, min(cells[row + 2 + head], due)) + length
+        cells[row + 2 + head] = newest
+        head = (head + 1) % limit
+        cost = cost - 1
     while cost < 0 and newest > here and newest - length <= due:
         # What it replaced is not known any more; it was gone when this one was to enter.
-        gone = min(newest - length, cells[row + 3 + head])
+        gone = min(newest - length, cells[row + 2 + head])
         head = (head + limit - 1) % limit
-        cells[row + 3 + head] = gone
+        cells[row + 2 + head] = gone
         cost = cost + 1
-        newest = cells[row + 3 + (head + limit - 1) % limit]
+        newest = cells[row + 2 + (head + limit - 1) % limit]
+    cells[row] = here
     cells[row + 1] = head
 
 
@@ -136,7 +130,8 @@ class SlidingLog(Limit):
                 f"(at most {LONGEST:,}); use SlidingWindow"
             )
         self.length = self.rate.period
-        self.width = self.limit + 3
+        self.width = self.limit + 2
+        self.heaviest = 64 * max(1, self.limit)
         self.ring = 1
         describe(
             self,

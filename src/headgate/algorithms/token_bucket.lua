@@ -39,7 +39,7 @@ local function step(now, enter, cost, patience, tick, gain, scale, capacity, spa
     if room < 0 then
       ticks = math.floor((gain - 1 - room) / gain)
       wait = ticks * tick + lag
-      if tick > 1 then
+      if tick > 1 and cost > 0 then
         left = left - math.max(0, full + ticks * gain - capacity)
       end
     end

@@ -20,6 +20,8 @@ from headgate.algorithms.limit import (
     describe,
     parse,
     plainly,
+    switch,
+    titled,
     whole,
 )
 from headgate.errors import LimitError
@@ -62,7 +64,7 @@ def step(
         if room < 0:
             ticks = (gain - 1 - room) // gain
             wait = ticks * tick + lag
-            if tick > 1:
+            if tick > 1 and cost > 0:
                 # What will not fit into the bucket when it enters is lost, as if it had waited.
                 left = left - max(0, full + ticks * gain - capacity)
     if wait > patience:
@@ -154,14 +156,14 @@ class TokenBucket(Limit):
             else whole("TokenBucket", "initial", initial, 0, self.burst)
         )
         self.refill = choice("TokenBucket", "refill", refill, ("greedy", "interval"))
-        self.borrow = 1 if borrow else 0
+        self.borrow = switch("TokenBucket", "borrow", borrow)
         self.penalty = whole("TokenBucket", "penalty", penalty, 0, max(1, self.burst))
         if self.refill == "interval":
             self.tick, self.gain, self.scale = self.rate.period, self.rate.count, 1
         else:
             self.tick, self.gain, self.scale = coarsen(self.rate, self.burst)
         self.limit = self.burst
-        self.name = name or plainly(self.rate, self.burst)
+        self.name = titled("TokenBucket", name) or plainly(self.rate, self.burst)
         self._bound()
         describe(
             self,

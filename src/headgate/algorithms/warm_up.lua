@@ -50,19 +50,22 @@ local function step(now, enter, cost, patience, gain, scale, cold, warm, grain, 
 end
 
 -- What is true once `cost` permits are owed at the plain price, or given back if negative.
-local function charge(now, cost, due, gain, scale, cold, warm, grain, span, stored, owed, stamp)
-  local here, _, before, back, late
+local function charge(now, cost, due, gain, scale, cold, span, stored, owed, stamp)
+  local here, _, late, back, relied
   here, _, stored, owed = pay(now, now, gain, cold, span, stored, owed, stamp)
   if cost >= 0 then
     return stored, math.min(owed + cost * scale, DEEPEST), here
   end
-  before = math.min(cold, stored - cost * scale)
-  back = price(before, stored, warm, cold, grain) - cost * scale
   late = math.min(math.max(0, now - due), span) * gain
-  if owed - back > math.min(math.max(0, due - here), span) * gain or late > 0 then
-    return stored, math.max(0, owed - math.max(0, -cost * scale - late)), here
+  back = math.max(0, -cost * scale - late)
+  relied = owed - back - math.min(math.max(0, due - here), span) * gain
+  if relied > 0 then
+    back = math.max(0, back - relied - gain)
   end
-  return before, math.max(0, owed - back), here
+  if back > owed then
+    return math.min(cold, stored + back - owed), 0, here
+  end
+  return stored, owed - back, here
 end
 
 return {step = step, charge = charge, price = price, pay = pay}

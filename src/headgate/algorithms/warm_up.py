@@ -12,6 +12,8 @@ request enters as soon as nothing is owed; the next one waits for it.
 
 from __future__ import annotations
 
+from typing import Any
+
 from headgate.algorithms.limit import ROOM, Answer, Cells, Limit, counter, describe, meter
 from headgate.errors import LimitError
 from headgate.rate import Rate
@@ -45,20 +47,22 @@ def step(
 
 def charge(
     now: int, cost: int, due: int,
-    gain: int, scale: int, cold: int, warm: int, grain: int, span: int,
+    gain: int, scale: int, cold: int, span: int,
     stored: int, owed: int, stamp: int,
 ) -> tuple[int, int, int]:  # fmt: skip
     """What is true once `cost` permits are owed at the plain price, or given back if negative."""
     here, _, stored, owed = pay(now, now, gain, cold, span, stored, owed, stamp)
     if cost >= 0:
         return stored, min(owed + cost * scale, DEEPEST), here
-    # What they were paid for, unless later bookings count on it or its time is over.
-    before = min(cold, stored - cost * scale)
-    back = price(before, stored, warm, cold, grain) - cost * scale
+    # What bookings made after this one count on stays owed, and its time may be over.
     late = min(max(0, now - due), span) * gain
-    if owed - back > min(max(0, due - here), span) * gain or late > 0:
-        return stored, max(0, owed - max(0, -cost * scale - late)), here
-    return before, max(0, owed - back), here
+    back = max(0, -cost * scale - late)
+    relied = owed - back - min(max(0, due - here), span) * gain
+    if relied > 0:
+        back = max(0, back - relied - gain)
+    if back > owed:
+        return min(cold, stored + back - owed), 0, here
+    return stored, owed - back, here
 
 
 def price(stored: int, rest: int, warm: int, cold: int, grain: int) -> int:
@@ -106,7 +110,7 @@ class WarmUp(Limit):
     ) -> None:
         counter(self, "WarmUp", rate, penalty, name)
         _, self.gain, self.scale, _, self.span = meter(self, "WarmUp", rate, 1, penalty, name)
-        self.period = float(period)
+        self.period = seconds(period)
         self.width = 3
         self.limit = self.rate.count
         self._warm()
@@ -120,10 +124,6 @@ class WarmUp(Limit):
         )
 
     def _warm(self) -> None:
-        if not 0.0 < self.period <= 86_400.0:
-            raise LimitError(
-                f"WarmUp: period is above 0 and up to 86400 seconds, not {self.period}"
-            )
         self.cold = round(self.period * 1_000_000) * self.gain
         if self.cold > ROOM:
             raise LimitError(f'WarmUp("{self.rate}"): choose a rounder rate or a shorter period')
@@ -143,7 +143,7 @@ class WarmUp(Limit):
     def charge(self, cells: Cells, row: int, now: int, cost: int, due: int) -> None:
         stored, owed, stamp = charge(
             now, cost, due,
-            self.gain, self.scale, self.cold, self.warm, self.grain, self.span,
+            self.gain, self.scale, self.cold, self.span,
             cells[row], cells[row + 1], cells[row + 2],
         )  # fmt: skip
         cells[row] = stored
@@ -163,3 +163,12 @@ class WarmUp(Limit):
         # Changed, it starts cold; only what is owed comes along.
         if units < 0.0:
             cells[row + 1] = int(-units * self.scale)
+
+
+def seconds(period: Any) -> float:
+    """How long the warm-up takes, if it can take as long."""
+    if isinstance(period, bool) or not isinstance(period, (int, float)):
+        raise TypeError(f"WarmUp: period is a number of seconds, not {period!r}")
+    if not 0.001 <= period <= 86_400.0:
+        raise LimitError(f"WarmUp: period is from 0.001 to 86400 seconds, not {period!r}")
+    return float(period)

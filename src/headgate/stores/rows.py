@@ -34,7 +34,7 @@ MOST = 8
 LATE = 1 << 62
 FOREVER = 1 << 62
 LISTED = 1 << 24
-NOTED = 128
+NOTED = 1024
 
 # A key's state before and after a booking.
 Memo = tuple[list[int] | None, list[int] | None]

@@ -1,0 +1,1 @@
+"""The pictures of the documentation: what they show, and how they are drawn."""
