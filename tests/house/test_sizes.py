@@ -24,6 +24,8 @@ LONG_FUNCTIONS = {
     "checked and spelled, a line each",
     "src/headgate/algorithms/leaky_bucket.py:step": "one step is one thought; a helper of its own "
     "would be a call on the hot path when interpreted",
+    "src/headgate/algorithms/sliding_window.py:step": "one step is one thought, told from top to "
+    "bottom",
     "src/headgate/algorithms/token_bucket.py:step": "one step is one thought; a helper of its own "
     "would be a call on the hot path when interpreted",
     "src/headgate/stores/lane.py:lane": "a closure with the two functions that share its names",
