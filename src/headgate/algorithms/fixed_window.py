@@ -26,6 +26,8 @@ from headgate.errors import LimitError
 from headgate.rate import Rate
 
 SLACK = 1_000_000
+# Windows ahead are found in the calendar up to here; farther off, they are as long as this one.
+DATED = 100
 
 
 def step(
@@ -177,9 +179,9 @@ class FixedWindow(Limit):
             return span
         ahead, rest = divmod(now + span - self.begin, self.length)
         number, begin, end = self.first, self.begin, self.end
-        while number < self.first + ahead:
+        while number < self.first + min(ahead, DATED):
             number, begin, end = frame(end, self.calendar, self.zone)
-        real = begin + rest - now
+        real = begin + max(0, ahead - DATED) * self.length + rest - now
         # What the step refused stays refused, though by the calendar it may be just in time.
         return real if span <= patience else max(real, patience + 1)
 
