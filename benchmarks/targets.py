@@ -43,8 +43,7 @@ def targets(results: dict[str, Any]) -> list[Target]:
         _at_least("x as fast as throttled-py, hot key", 35, _lead(allowed, "throttled-py ")),
         _at_least("x as fast as the fastest Rust peer's bool", 1, _lead(allowed, *rust)),
         _at_most(f"{floor}, hot key", 2, _above_floor(allowed)),
-        _at_most(f"{floor}, {KEYS:,} keys, in turn with all", 4, _above_floor(many)),
-        _at_most(f"{floor}, {KEYS:,} keys, alone", 4, _least_only(_above_floor(alone))),
+        _at_most(f"{floor}, {KEYS:,} keys, whole passes", 4, _least_only(_above_floor(alone))),
         _at_most(f"bytes a key, token bucket, {KEYS:,} keys", BYTES_A_KEY, lambda _: size),
         _at_least("x as fast as limits, interpreted, hot key", 2, _lead(plain, "limits ")),
     ]
