@@ -53,6 +53,7 @@ check: $(TOOLS) ## lint, format, types, layers, fresh twins
 	$(VENV)/bin/mypy --strict src/headgate tools
 	PYTHONPATH=src $(VENV)/bin/lint-imports --cache-dir .cache/imports
 	PYTHONPATH=src $(VENV)/bin/python tools/twins.py --check
+	PYTHONPATH=src $(VENV)/bin/python tools/tables.py --check
 
 twins: $(TOOLS) ## render the Lua twin and the C types of every step
 	PYTHONPATH=src $(VENV)/bin/python tools/twins.py
