@@ -206,6 +206,7 @@ class Table:
         if spend == 0:
             if why == 0 and cost > 0:
                 _, remaining, reset, a, b, c = limit.look(cells, row + 2, now, now, 0, FOREVER)
+                reset = limit.date(now, reset, FOREVER)
         elif why == 0:
             cells[row + 1] = now + reset + limit.lasting
             if limit.ring > 0:
@@ -218,6 +219,8 @@ class Table:
         elif limit.penalty > 0:
             rows.punish(limit, row, row + 2, now, remaining)
             wait, remaining, reset, a, b, c = limit.look(cells, row + 2, now, now, cost, patience)
+            wait = limit.date(now, wait, patience)
+            reset = limit.date(now, reset, FOREVER)
         elif self.anomalies > 0:
             rows.restate(row, now)
         if remaining < 0:
