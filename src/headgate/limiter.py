@@ -71,9 +71,7 @@ class Limiter:
 
     def take(self, key: str = "", cost: int = 1) -> Decision:
         """Spend `cost` now, or say no and spend nothing. Never waits; cost 0 only looks."""
-        if self.system is not None:
-            return self.ask(key, cost, 0, self.system.read())
-        return self.ask(key, cost, 0, self.clock.now())
+        return self.ask(key, cost, 0, self.time())
 
     def take_many(self, keys: Iterable[str], cost: int = 1) -> list[Decision]:
         """`take` for each key in turn, all at one moment."""
@@ -181,6 +179,7 @@ class Limiter:
         else:
             key, units = checked(key, cost)
         if self.table is not None:
+            # Past `Table.take`, and with its fingerprint written out, to stay in C when compiled.
             decision = self.table.ask(hash(key) or 1, units, now, patience, 1 if units > 0 else 0)
         elif self.ledger is not None:
             decision = self.ledger.take(key, units, now, patience)

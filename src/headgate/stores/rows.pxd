@@ -3,7 +3,6 @@ cimport cython
 from headgate.algorithms.limit cimport Reply, Limit
 
 cdef long long GROUP
-cdef long long LATE
 cdef long long FOREVER
 
 

@@ -31,7 +31,6 @@ else:
 
 GROUP = 8
 MOST = 8
-LATE = 1 << 62
 FOREVER = 1 << 62
 LISTED = 1 << 24
 NOTED = 1024
@@ -104,7 +103,7 @@ class Rows:
             if cells[row] == mark:
                 return row
             tries += 1
-        base = ((mark & 0x7FFFFFFF) * self.groups >> 31) * GROUP
+        base = self.group(mark, 1)
         tries = 0
         while tries < GROUP:
             row = (base + ((turn + tries) & 7)) * stride
@@ -158,7 +157,7 @@ class Rows:
         # The row nearest its end among those that owe nothing, or -1.
         cells = self.cells
         best = -1
-        end = LATE
+        end = FOREVER
         tries = 0
         while tries < 2 * GROUP:
             row = (self.group(mark, tries // GROUP) + tries % GROUP) * self.stride
