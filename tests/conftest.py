@@ -11,6 +11,8 @@ from hypothesis import HealthCheck, settings
 import headgate
 from headgate import ManualClock
 
+pytest_plugins = ["tests.servers.fixtures"]
+
 FORM = "compiled" if headgate.COMPILED else "interpreted"
 WANTED = os.environ.get("HEADGATE_FORM", FORM)
 SCALE = int(os.environ.get("HEADGATE_SOAK", "1"))

@@ -25,12 +25,17 @@ from headgate.errors import (
     LimitExceeded,
     MissingExtra,
     RateError,
+    StoreMismatch,
     StoreUnavailable,
 )
-from headgate.flow import Permit
-from headgate.limiter import Limiter, Reservation
+from headgate.flow import Permit, Reservation
+from headgate.limiter import Limiter
 from headgate.rate import Rate
+from headgate.stores.leased import LeasedStore
 from headgate.stores.memory import MemoryStore
+from headgate.stores.redis.async_store import AsyncRedisStore
+from headgate.stores.redis.store import RedisStore
+from headgate.stores.shared import SharedStore
 
 __version__ = "0.1.0"
 
@@ -38,6 +43,7 @@ __all__ = [
     "COMPILED",
     "GCRA",
     "AsyncLimiter",
+    "AsyncRedisStore",
     "AsyncReservation",
     "CannotFit",
     "Clock",
@@ -45,6 +51,7 @@ __all__ = [
     "FixedWindow",
     "HeadgateError",
     "LeakyBucket",
+    "LeasedStore",
     "Limit",
     "LimitError",
     "LimitExceeded",
@@ -55,9 +62,12 @@ __all__ = [
     "Permit",
     "Rate",
     "RateError",
+    "RedisStore",
     "Reservation",
+    "SharedStore",
     "SlidingLog",
     "SlidingWindow",
+    "StoreMismatch",
     "StoreUnavailable",
     "SystemClock",
     "TokenBucket",

@@ -6,7 +6,8 @@ A clock stands on the border between people and arithmetic. It answers in intege
 
 `SystemClock` is the machine's monotonic clock, moved once, when the clock is made, so that it
 shows the time of day. It never steps back and never leaps when somebody sets the date; windows
-aligned to the clock still begin on the minute.
+aligned to the clock still begin on the minute. The monotonic clock is one for the whole machine, so
+processes that move theirs by the same `offset` always read the same time.
 """
 
 from __future__ import annotations
@@ -51,14 +52,18 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The machine's monotonic clock, showing the time of day as it was when the clock was made."""
+    """The machine's monotonic clock, showing the time of day as it was when the clock was made.
+
+    With an `offset` in microseconds, it shows the monotonic time and that much more.
+    """
 
     __slots__ = ("offset",)
 
     offset: int
 
-    def __init__(self) -> None:
-        self.offset = time.time_ns() // 1000 - time.monotonic_ns() // 1000
+    def __init__(self, offset: int | None = None) -> None:
+        today = time.time_ns() // 1000 - time.monotonic_ns() // 1000
+        self.offset = today if offset is None else offset
 
     def now(self) -> int:
         """Microseconds since 1970."""

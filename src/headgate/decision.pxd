@@ -2,6 +2,7 @@
 cdef long long ALLOWED
 cdef long long OVER
 cdef long long NEVER
+cdef long long UNKNOWN
 
 
 cdef class Decision:
@@ -13,4 +14,4 @@ cdef class Decision:
     cdef long long reset
     cdef long long why
     cdef object source
-    cdef void fill(self, long long why, long long limit, long long remaining, long long retry, long long reset, object source)
+    cpdef void fill(self, long long why, long long limit, long long remaining, long long retry, long long reset, object source)

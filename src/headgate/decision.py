@@ -16,7 +16,8 @@ else:
 ALLOWED = 0
 OVER = 1
 NEVER = 2
-REASONS = ("", "limit", "never")
+UNKNOWN = 3
+REASONS = ("", "limit", "never", "unavailable")
 ENDLESS = (1 << 53) - 1
 
 
@@ -51,6 +52,7 @@ class Decision:
         reset_after: float = 0.0,
         rule: str = "",
         degraded: bool = False,
+        reason: str = "",
     ) -> None:
         never = retry_after == float("inf")
         self.allowed = allowed
@@ -60,6 +62,8 @@ class Decision:
         self.retry = 0 if never else round(retry_after * 1_000_000)
         self.reset = round(reset_after * 1_000_000)
         self.why = ALLOWED if allowed else (NEVER if never else OVER)
+        if reason == "unavailable":
+            self.why = UNKNOWN
         self.source = rule
 
     def fill(
@@ -95,7 +99,9 @@ class Decision:
 
     @property
     def reason(self) -> str:
-        """Empty when allowed; `limit` when it was too much; `never` when it can never fit."""
+        """Empty when allowed; `limit` when it was too much; `never` when it can never fit;
+        `unavailable` when the store could not be asked and the answer is no therefore.
+        """
         return REASONS[self.why]
 
     @property
@@ -120,11 +126,12 @@ class Decision:
             self.reset_after,
             self.rule,
             self.degraded,
+            self.reason,
         )
 
     def __repr__(self) -> str:
         words = ("allowed", "limit", "remaining", "retry_after", "reset_after", "rule", "degraded")
-        said = zip(words, self._fields(), strict=True)
+        said = zip(words, self._fields(), strict=False)
         return f"Decision({', '.join(f'{word}={value!r}' for word, value in said)})"
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -4,6 +4,7 @@
     ├── LimitExceeded         the answer is no, not now; carries the decision
     │   └── CannotFit         the answer is no, and waiting will not help
     ├── StoreUnavailable      there is no answer: the store did not give one
+    ├── StoreMismatch         two programs want one store in two ways (also a ValueError)
     ├── RateError             a rate is misspelled (also a ValueError)
     ├── LimitError            a limit cannot be kept exactly (also a ValueError)
     └── MissingExtra          an optional dependency is absent (also an ImportError)
@@ -57,7 +58,25 @@ class CannotFit(LimitExceeded):
 
 
 class StoreUnavailable(HeadgateError):
-    """The store did not answer, so nobody knows whether the limit allows this."""
+    """The store did not answer, so nobody knows whether the limit allows this.
+
+    `kind` says why in a word: `timeout`, `connection`, `protocol`, `crowded`, or the first word of
+    the server's own refusal in lower case, such as `oom`, `readonly`, `loading` or `noauth`.
+    `unknown` says whether the request may have been counted all the same: it was sent, and the
+    answer did not arrive.
+    """
+
+    def __init__(self, message: str, kind: str = "", unknown: bool = True) -> None:
+        super().__init__(message, kind, unknown)
+        self.kind = kind
+        self.unknown = unknown
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class StoreMismatch(HeadgateError, ValueError):
+    """Other processes use the store with settings that this program does not share."""
 
 
 class RateError(HeadgateError, ValueError):

@@ -1,8 +1,4 @@
-"""Waiting, told once: generators of effects, and the two drivers that carry them out.
-
-A flow yields what it wants done (`Book`, `Sleep`, `Release`) and is sent the answer. It neither
-blocks nor awaits, so one flow serves threads and tasks alike: `drive` runs it here and now,
-`adrive` in an event loop.
+"""Waiting, told once: a generator of effects (`Book`, `Sleep`, `Release`) for both colours.
 
 A wait is a booking: the units are spent first, for the moment they are due, and the caller sleeps
 until then. So waiters are served in the order they came, whatever they ask for, in one process or
@@ -15,15 +11,16 @@ from __future__ import annotations
 import functools
 import inspect
 import string
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable
+from math import inf
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from headgate.decision import Decision
+from headgate.drive import Flow
 from headgate.errors import CannotFit, LimitExceeded
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Flow = Generator[Any, Any, R]
 
 
 class Book(NamedTuple):
@@ -75,6 +72,47 @@ class Permit:
         return f"Permit(waited={self.waited!r})"
 
 
+class Reservation:
+    """Units spent now for later: true if there was room, `wait` says when, `cancel` gives back.
+
+    Cancelling gives back what no later booking counts on, once; a second call changes nothing.
+    """
+
+    __slots__ = ("_booking", "_cost", "_key", "_undo")
+
+    def __init__(
+        self, key: str, cost: int, booking: Booking, undo: Callable[[Release], Any]
+    ) -> None:
+        self._undo = undo
+        self._key = key
+        self._cost = cost if booking.decision else 0
+        self._booking = booking
+
+    @property
+    def decision(self) -> Decision:
+        """What was decided when it was booked."""
+        return self._booking.decision
+
+    @property
+    def wait(self) -> float:
+        """Seconds from the booking until it may act; infinite if there was no room."""
+        return self.decision.retry_after if self.decision else inf
+
+    def cancel(self) -> None:
+        """Give the units back."""
+        self._cancel()
+
+    def _cancel(self) -> Any:
+        cost, self._cost = self._cost, 0
+        return self._undo(Release(self._key, cost, self._booking)) if cost else None
+
+    def __bool__(self) -> bool:
+        return bool(self.decision)
+
+    def __repr__(self) -> str:
+        return f"Reservation(wait={self.wait!r})"
+
+
 def acquire(key: str, cost: int, patience: int) -> Flow[Permit]:
     """Book, sleep until the booking is due, go in; release it if anything comes between."""
     booking: Booking = yield Book(key, cost, patience)
@@ -95,36 +133,6 @@ def refusal(decision: Decision, key: str) -> LimitExceeded:
     """The exception that says no: `CannotFit` where waiting would not help."""
     kind = CannotFit if decision.reason == "never" else LimitExceeded
     return kind(decision, key)
-
-
-def drive(flow: Flow[R], perform: Callable[[Any], Any]) -> R:
-    """Run `flow` to its end, carrying out each effect with `perform`."""
-    try:
-        effect = next(flow)
-        while True:
-            try:
-                answer = perform(effect)
-            except BaseException as problem:
-                effect = flow.throw(problem)
-            else:
-                effect = flow.send(answer)
-    except StopIteration as done:
-        return done.value  # type: ignore[no-any-return]
-
-
-async def adrive(flow: Flow[R], perform: Callable[[Any], Awaitable[Any]]) -> R:
-    """Run `flow` to its end, awaiting each effect of `perform`."""
-    try:
-        effect = next(flow)
-        while True:
-            try:
-                answer = await perform(effect)
-            except BaseException as problem:
-                effect = flow.throw(problem)
-            else:
-                effect = flow.send(answer)
-    except StopIteration as done:
-        return done.value  # type: ignore[no-any-return]
 
 
 def wrap(

@@ -7,13 +7,18 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
+from typing import Any, NamedTuple
 
 from headgate.algorithms.limit import Limit
 from headgate.algorithms.token_bucket import TokenBucket
 from headgate.clock import microseconds
 from headgate.rate import Rate
+from headgate.stores.leased import LeasedStore
 from headgate.stores.memory import MemoryStore
+from headgate.stores.redis.async_store import AsyncRedisStore
+from headgate.stores.redis.place import hidden
+from headgate.stores.redis.store import RedisStore
+from headgate.stores.shared import SharedStore
 from headgate.stores.store import Store
 
 # A cost above this is refused like this one: no limit holds as much.
@@ -35,15 +40,41 @@ def gather(limits: tuple[Limit | Rate | str, ...]) -> tuple[Limit, ...]:
     return tuple(found)
 
 
+class Awaited(NamedTuple):
+    """A store whose verbs may be awaited, because an event loop asked for it."""
+
+    store: Any
+
+
 def reach(store: Any) -> Store:
-    """The store that a URL names, or the one given."""
-    if isinstance(store, str):
-        if store == "memory://":
-            return MemoryStore()
-        raise ValueError(f'store {store!r}: unknown; try "memory://" or a MemoryStore')
-    if not callable(getattr(store, "open", None)):
-        raise TypeError(f'a store is a URL such as "memory://" or a store, not {store!r}')
-    return store  # type: ignore[no-any-return]
+    """The store that a URL names, or the one given, in the colour of who asks."""
+    awaited = isinstance(store, Awaited)
+    found = store.store if isinstance(store, Awaited) else store
+    if isinstance(found, str):
+        found = named(found, awaited)
+    if not callable(getattr(found, "open", None)):
+        raise TypeError(f'a store is a URL such as "memory://" or a store, not {found!r}')
+    if getattr(found, "awaited", awaited) is not awaited:
+        limiter, other = ("AsyncLimiter", "Async") if awaited else ("Limiter", "")
+        raise TypeError(f"{limiter} needs {other}RedisStore, not {found!r}")
+    return found  # type: ignore[no-any-return]
+
+
+def named(url: str, awaited: bool) -> Any:
+    """The store that a URL names."""
+    scheme, mark, rest = url.partition("://")
+    if scheme == "memory" and not rest and mark:
+        return MemoryStore()
+    if scheme == "shared" and rest:
+        return SharedStore(rest)
+    if scheme.startswith("leased+"):
+        return LeasedStore(named(url.removeprefix("leased+"), awaited))
+    if mark and scheme.startswith(("redis", "valkey", "unix")):
+        return AsyncRedisStore(url) if awaited else RedisStore(url)
+    raise ValueError(
+        f"store {hidden(url)!r}: unknown; try memory://, shared://name, redis://host, "
+        "redis+cluster://host, redis+sentinel://host/name, or leased+ before one of these"
+    )
 
 
 def patience(timeout: Any, deadline: Any, now: int, horizon: int) -> int:

@@ -13,11 +13,11 @@ cdef class Limiter:
     cdef readonly object store
     cdef readonly object name
     cdef readonly object clock
-    cdef object ledger
+    cdef readonly object ledger
     cdef readonly Table table
     cdef SystemClock system
     cdef readonly tuple listeners
     cdef int64_t time(self) except? -1
     @cython.locals(units=cython.longlong, decision=Decision)
     cdef Decision ask(self, key, cost, long long patience, long long now)
-    cdef Decision charge(self, key, cost, long long sign, long long due)
+    cdef object charge(self, key, cost, long long sign, long long due)

@@ -16,8 +16,9 @@ from typing import Any, ParamSpec, TypeVar
 from headgate.algorithms.limit import KEEP, RESET, SCALE, YEAR, Limit
 from headgate.clock import COMPILED, Clock, SystemClock, microseconds
 from headgate.decision import Decision
+from headgate.drive import adrive, drive
 from headgate.errors import LimitError
-from headgate.flow import Book, Booking, Permit, Release, Sleep, acquire, adrive, drive, wrap
+from headgate.flow import Book, Booking, Permit, Release, Reservation, Sleep, acquire, wrap
 from headgate.intake import checked, gather, patience, reach
 from headgate.rate import Rate
 from headgate.stores.store import FAR, Ledger, Store
@@ -51,16 +52,19 @@ class Limiter:
         store: Store | str = "memory://",
         name: str = "",
         clock: Clock | None = None,
+        when_unavailable: str = "local",
     ) -> None:
         if not limits:
             raise TypeError('Limiter needs at least one limit, for example Limiter("100/min")')
+        if not isinstance(name, str):
+            raise TypeError(f"name is a str, not {name!r}")
         found = gather(limits)
         self.store = reach(store)
         self.name = name
-        self.clock = SystemClock() if clock is None else clock
+        self.clock = self.store.clock() if clock is None else clock
         self.system = self.clock if isinstance(self.clock, SystemClock) else None
         self.listeners = ()
-        self.ledger = self.store.open(found, name) if found else None
+        self.ledger = self.store.open(found, name, clock, when_unavailable) if found else None
         self.table = self.ledger if isinstance(self.ledger, Table) else None
         self._shorten()
 
@@ -76,7 +80,16 @@ class Limiter:
     def take_many(self, keys: Iterable[str], cost: int = 1) -> list[Decision]:
         """`take` for each key in turn, all at one moment."""
         now = self.time()
-        return [self.ask(key, cost, 0, now) for key in keys]
+        if self.table is not None or self.ledger is None:
+            return [self.ask(key, cost, 0, now) for key in keys]
+        asked = [checked(key, cost) for key in keys]
+        decisions = (
+            self.ledger.take_many([key for key, _ in asked], asked[0][1], now) if asked else []
+        )
+        for (key, _), decision in zip(asked, decisions, strict=True):
+            if self.listeners:
+                self._tell(key, decision)
+        return decisions
 
     def peek(self, key: str = "", cost: int = 1) -> Decision:
         """What `take` would say, with what is left now; nothing is spent."""
@@ -90,11 +103,11 @@ class Limiter:
 
         For what is only known afterwards: bytes sent, tokens used, rows read.
         """
-        return self.charge(key, cost, 1, FAR)
+        return self.charge(key, cost, 1, FAR)  # type: ignore[no-any-return]
 
     def refund(self, key: str = "", cost: int = 1) -> Decision:
         """Give `cost` back, up to what a fresh key has."""
-        return self.charge(key, cost, -1, FAR)
+        return self.charge(key, cost, -1, FAR)  # type: ignore[no-any-return]
 
     def reset(self, key: str = "") -> None:
         """Forget `key`: it is as if it had never been seen."""
@@ -105,7 +118,7 @@ class Limiter:
     def reserve(self, key: str = "", cost: int = 1, timeout: float = inf) -> Reservation:
         """Spend `cost` for the first moment it fits, within `timeout` seconds, and say when."""
         booking = self._book(Book(key, cost, patience(timeout, inf, 0, self._horizon())))
-        return Reservation(self, key, cost, booking)
+        return Reservation(key, cost, booking, self._release)
 
     def acquire(
         self, key: str = "", cost: int = 1, timeout: float = inf, deadline: float = inf
@@ -151,8 +164,13 @@ class Limiter:
         if not limits:
             raise TypeError('change needs at least one limit, for example change("100/min")')
         changed = gather(limits)
-        if not changed or self.table is None:
+        if not changed or self.ledger is None:
             raise LimitError("change: from or to unlimited is a new Limiter")
+        if self.table is None:
+            raise LimitError(
+                "change: limits kept beyond this machine are changed by a new Limiter with the new "
+                "limits; its keys start anew"
+            )
         self.table.change(changed, self.time(), ways[carry])
         self._shorten()
 
@@ -189,7 +207,7 @@ class Limiter:
             self._tell(key, decision)
         return decision
 
-    def charge(self, key: str, cost: int, sign: int, due: int) -> Decision:
+    def charge(self, key: str, cost: int, sign: int, due: int) -> Any:
         key, units = checked(key, cost)
         if self.ledger is None:
             return Decision(True)
@@ -204,7 +222,9 @@ class Limiter:
         if self.ledger is None:
             return Booking(Decision(True), FAR, None)
         now = self.time()
-        decision, memo = self.ledger.book(key, units, now, effect.patience)
+        return self._booked(key, now, *self.ledger.book(key, units, now, effect.patience))
+
+    def _booked(self, key: str, now: int, decision: Decision, memo: Any) -> Booking:
         if self.listeners:
             self._tell(key, decision)
         due = now + microseconds(decision.retry_after) if decision else FAR
@@ -222,11 +242,12 @@ class Limiter:
             return await self.clock.asleep(effect.seconds)
         return self._perform(effect)
 
-    def _release(self, effect: Release) -> None:
+    def _release(self, effect: Release) -> Any:
         key, units = checked(effect.key, effect.cost)
-        if self.ledger is not None:
-            booking = effect.booking
-            self.ledger.release(key, units, self.time(), booking.due, booking.memo)
+        if self.ledger is None:
+            return None
+        booking = effect.booking
+        return self.ledger.release(key, units, self.time(), booking.due, booking.memo)
 
     async def _aacquire(self, key: str, cost: int, timeout: float, deadline: float) -> Permit:
         within = patience(timeout, deadline, self.clock.now(), self._horizon())
@@ -254,40 +275,3 @@ class Limiter:
                 listener(key, decision)
             except Exception:
                 logger.exception("a listener failed; the request goes on")
-
-
-class Reservation:
-    """Units spent now for later: true if there was room, `wait` says when, `cancel` gives back.
-
-    Cancelling gives back what no later booking counts on, once; a second call changes nothing.
-    """
-
-    __slots__ = ("_booking", "_cost", "_key", "_limiter")
-
-    def __init__(self, limiter: Limiter, key: str, cost: int, booking: Booking) -> None:
-        self._limiter = limiter
-        self._key = key
-        self._cost = cost if booking.decision else 0
-        self._booking = booking
-
-    @property
-    def decision(self) -> Decision:
-        """What was decided when it was booked."""
-        return self._booking.decision
-
-    @property
-    def wait(self) -> float:
-        """Seconds from the booking until it may act; infinite if there was no room."""
-        return self.decision.retry_after if self.decision else inf
-
-    def cancel(self) -> None:
-        """Give the units back."""
-        cost, self._cost = self._cost, 0
-        if cost:
-            self._limiter._release(Release(self._key, cost, self._booking))
-
-    def __bool__(self) -> bool:
-        return bool(self.decision)
-
-    def __repr__(self) -> str:
-        return f"Reservation(wait={self.wait!r})"

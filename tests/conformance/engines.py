@@ -5,6 +5,9 @@
 - `memory`: `MemoryStore` as installed, compiled or not
 - `limiter`, `async`: the two limiters, under a clock that is moved by hand
 
+`DISTANT` are those on a server, in either colour: `store` is the ledger itself, `limiter` is a
+limiter on it.
+
 The first two know the functions of one algorithm and nothing else, so `Steps` does for them what
 the flat table does: ask all limits, then charge all or none. It is written for reading, as the
 store's contract says it, and shares no line with the table.
@@ -15,7 +18,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import inspect
-from functools import cache
+from functools import cache, partial
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from headgate import Limit
+    from tests.stores.redis.callers import Caller
 
 SOURCES = Path(__file__).parents[2] / "src" / "headgate" / "algorithms"
 FOREVER = 1 << 62
@@ -176,7 +180,7 @@ class Steps:
 
     def take(self, key: str, cost: int, now: int, patience: int) -> Decision:
         if cost == 0:
-            return self.peek(key, 0, now)
+            return self.look(key, 0, now, patience)
         if key not in self.keys:
             self.keys[key] = self.fresh(now)
         meters = self.keys[key]
@@ -185,17 +189,19 @@ class Steps:
             for meter, answer in zip(meters, answers, strict=True):
                 meter.keep(now, cost, answer)
         elif answers:
-            refuse(meters, answers, now, patience)
+            self.refuse(meters, answers, now, patience)
             answers = consult(meters, now, cost, patience)
         return decide(meters, answers, now, cost, patience)
 
     def peek(self, key: str, cost: int, now: int) -> Decision:
+        return self.look(key, cost, now, 0)
+
+    def look(self, key: str, cost: int, now: int, patience: int) -> Decision:
         meters = self.keys.get(key) or self.fresh(now)
-        answers = consult(meters, now, cost, 0)
-        if answers and longest(answers) <= 0:
-            answers = [meter.look(now, now, 0, FOREVER) for meter in meters]
-            answers = [(0, *answer[1:]) for answer in answers]
-        return decide(meters, answers, now, cost, 0)
+        answers = consult(meters, now, cost, patience)
+        if answers and cost > 0 and longest(answers) <= patience:
+            answers = [(0, *meter.look(now, now, 0, FOREVER)[1:]) for meter in meters]
+        return decide(meters, answers, now, cost, patience)
 
     def charge(self, key: str, cost: int, now: int, due: int) -> Decision:
         if key not in self.keys and cost > 0:
@@ -210,6 +216,11 @@ class Steps:
 
     def take_many(self, keys: Sequence[str], cost: int, now: int) -> list[Decision]:
         return [self.take(key, cost, now, 0) for key in keys]
+
+    def refuse(self, meters: list[Meter], answers: list[Any], now: int, patience: int) -> None:
+        """Let cells that moved with the clock stay so, then charge penalties."""
+        restate(meters, now)
+        punish(meters, answers, now, patience)
 
     def fresh(self, now: int) -> list[Meter]:
         meters = [
@@ -233,10 +244,16 @@ def consult(meters: list[Meter], now: int, cost: int, patience: int) -> list[tup
     return answers
 
 
-def refuse(meters: list[Meter], answers: list[Any], now: int, patience: int) -> None:
-    """Charge penalties up to a full bucket, and let cells that moved with the clock stay so."""
+def restate(meters: list[Meter], now: int) -> None:
+    """Write what is true as of now."""
+    for meter in meters:
+        if meter.limit.most >= 0:
+            meter.keep(now, 0, meter.look(now, now, 0, FOREVER))
+
+
+def punish(meters: list[Meter], answers: list[Any], now: int, patience: int) -> None:
+    """Charge the penalties of those that refused, up to a full bucket."""
     for meter, (wait, remaining, *_) in zip(meters, answers, strict=True):
-        meter.keep(now, 0, meter.look(now, now, 0, FOREVER))
         if wait > patience and meter.limit.penalty and remaining > -owing(meter.limit):
             meter.charge(now, meter.limit.penalty, now)
 
@@ -272,9 +289,9 @@ def longest(answers: list[Any]) -> int:
 class Surface:
     """A ledger over a limiter and a clock that is moved by hand."""
 
-    def __init__(self, limits: tuple[Limit, ...], kind: type[Limiter] | type[AsyncLimiter]) -> None:
+    def __init__(self, limits: tuple[Limit, ...], make: Callable[..., Any]) -> None:
         self.clock = ManualClock()
-        self.limiter = kind(*limits, store=MemoryStore(64), clock=self.clock)
+        self.limiter = make(*limits, clock=self.clock)
         self.bookings: dict[tuple[str, int, int], Any] = {}
 
     def take(self, key: str, cost: int, now: int, patience: int) -> Decision:
@@ -323,6 +340,10 @@ ENGINES: dict[str, Callable[[tuple[Limit, ...]], Ledger]] = {
     "python": lambda limits: Steps(limits, interpreted, list),
     "lua": lambda limits: Steps(limits, rendered, LuaCells),
     "memory": lambda limits: MemoryStore(capacity=64).open(limits, ""),
-    "limiter": lambda limits: Surface(limits, Limiter),
-    "async": lambda limits: Surface(limits, AsyncLimiter),
+    "limiter": lambda limits: Surface(limits, partial(Limiter, store=MemoryStore(64))),
+    "async": lambda limits: Surface(limits, partial(AsyncLimiter, store=MemoryStore(64))),
+}
+DISTANT: dict[str, Callable[[Caller, tuple[Limit, ...]], Ledger]] = {
+    "store": lambda caller, limits: caller.open(limits, clock=ManualClock()),
+    "limiter": lambda caller, limits: Surface(limits, caller.limiter),
 }

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from headgate import Limiter
 from headgate.stores.store import FAR, Ledger
 from headgate.stores.table import Table
 from tests.conformance.bare import Act, Bare, acts
-from tests.conformance.engines import Surface, interpreted, rendered
+from tests.conformance.engines import ENGINES, interpreted, rendered
 from tests.conformance.limits import LIMITS
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ def agree(limit: Limit, algorithm: str, seed: int, length: int) -> None:
 def test_a_limiter_answers_as_its_table_does(algorithm: str, scale: int) -> None:
     for seed, limit in enumerate(LIMITS[algorithm]):
         table = Table((limit,), 4)
-        limiter = Surface((limit,), Limiter)
+        limiter = ENGINES["limiter"]((limit,))
         # Its clock is told seconds, and a float holds their microseconds until about 2040.
         trace = acts(limit, random.Random(seed), until=1 << 51)
         act = next(trace)

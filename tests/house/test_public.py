@@ -15,6 +15,7 @@ import headgate
 ROOT = Path(__file__).parents[2]
 NAMES = {
     "AsyncLimiter",
+    "AsyncRedisStore",
     "AsyncReservation",
     "COMPILED",
     "CannotFit",
@@ -24,6 +25,7 @@ NAMES = {
     "GCRA",
     "HeadgateError",
     "LeakyBucket",
+    "LeasedStore",
     "Limit",
     "LimitError",
     "LimitExceeded",
@@ -34,9 +36,12 @@ NAMES = {
     "Permit",
     "Rate",
     "RateError",
+    "RedisStore",
     "Reservation",
+    "SharedStore",
     "SlidingLog",
     "SlidingWindow",
+    "StoreMismatch",
     "StoreUnavailable",
     "SystemClock",
     "TokenBucket",

@@ -203,7 +203,10 @@ def test_an_unknown_store_is_named_with_what_would_do() -> None:
     with pytest.raises(ValueError) as caught:
         Limiter("1/s", store="ftp://x")
 
-    assert str(caught.value) == "store 'ftp://x': unknown; try \"memory://\" or a MemoryStore"
+    assert str(caught.value) == (
+        "store 'ftp://x': unknown; try memory://, shared://name, redis://host, "
+        "redis+cluster://host, redis+sentinel://host/name, or leased+ before one of these"
+    )
 
 
 @pytest.mark.parametrize("store", [5, None, object()])

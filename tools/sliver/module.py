@@ -12,7 +12,7 @@ from .refusals import Place, describe
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-ENTRANCES = ("step", "charge", "settle")
+ENTRANCES = ("fresh", "step", "charge", "settle")
 
 ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod)
 ORDER = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)

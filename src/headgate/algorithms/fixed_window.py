@@ -164,7 +164,12 @@ class FixedWindow(Limit):
         if not self.calendar:
             return self
         return FixedWindow(
-            self.rate, self.anchor, self.calendar, self.zone, self.penalty, self.name
+            self.rate,
+            self.anchor,
+            self.calendar,
+            self.zone,
+            self.penalty,
+            self.options.get("name", ""),
         )
 
     def follow(self, now: int) -> None:

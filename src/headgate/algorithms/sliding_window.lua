@@ -27,11 +27,12 @@ end
 
 -- The first moment from `time` on at which `cost` fits, the total then, and what is fading.
 local function find(time, cost, limit, part, grain, parts, weigh, total, oldest, cells, row)
-  local index, grains, need, faded
+  local index, grains, need, gone, faded
   index = math.floor(time / part)
   grains = math.floor(part / grain)
   need = total + cost - limit
-  while need > 0 and total > 0 do
+  gone = index + parts + 1
+  while need > 0 and total > 0 and index < gone do
     if weigh > 0 and oldest >= need then
       faded = math.floor((need * grains + oldest - 1) / oldest)
       if faded < grains then

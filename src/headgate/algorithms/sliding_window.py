@@ -62,7 +62,9 @@ def find(
     index = time // part
     grains = part // grain
     need = total + cost - limit
-    while need > 0 and total > 0:
+    # After so many parts all have slid out, whatever the total says.
+    gone = index + parts + 1
+    while need > 0 and total > 0 and index < gone:
         if weigh > 0 and oldest >= need:
             faded = (need * grains + oldest - 1) // oldest
             if faded < grains:

@@ -3,6 +3,11 @@
 local SLACK = 1000000
 local FAR = 4503599627370496
 
+-- The cells of a bucket never used.
+local function fresh(now, initial, scale)
+  return initial * scale, now
+end
+
 -- What is true if `cost` tokens are taken at `enter`, every `tick` bringing `gain` parts.
 local function step(now, enter, cost, patience, tick, gain, scale, capacity, span, borrow, level, stamp)
   local here, mark, ticks, full, left, lag, wait, room, reset, remaining
@@ -80,4 +85,4 @@ local function charge(now, cost, due, tick, gain, scale, capacity, span, borrow,
   return math.min(capacity, full + back), mark
 end
 
-return {step = step, charge = charge}
+return {step = step, charge = charge, fresh = fresh}

@@ -4,6 +4,7 @@ from headgate.algorithms.limit cimport Limit, Reply
 cdef long long SLACK
 cdef long long FAR
 
+cdef (long long, long long) fresh(long long now, long long initial, long long scale) noexcept nogil
 cdef (long long, long long, long long, long long, long long) step(long long now, long long enter, long long cost, long long patience, long long tick, long long gain, long long scale, long long capacity, long long span, long long borrow, long long level, long long stamp) noexcept nogil
 cdef (long long, long long) charge(long long now, long long cost, long long due, long long tick, long long gain, long long scale, long long capacity, long long span, long long borrow, long long level, long long stamp) noexcept nogil
 

@@ -105,6 +105,11 @@ def charge(
     return min(capacity, full + back), mark
 
 
+def fresh(now: int, initial: int, scale: int) -> tuple[int, int]:
+    """The cells of a bucket never used."""
+    return initial * scale, now
+
+
 class TokenBucket(Limit):
     """Bursts up to `burst`, then `rate`: at most `burst + rate * t` units in any span `t`.
 
@@ -242,8 +247,9 @@ class TokenBucket(Limit):
         cells[row + 1] = stamp
 
     def open(self, cells: Cells, row: int, now: int) -> None:
-        cells[row] = self.initial * self.scale
-        cells[row + 1] = now
+        level, stamp = fresh(now, self.initial, self.scale)
+        cells[row] = level
+        cells[row + 1] = stamp
 
     def left(self, cells: Cells, row: int, now: int) -> float:
         _, _, _, level, stamp, c = self.look(cells, row, now, now, 0, FAR)

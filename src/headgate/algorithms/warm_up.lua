@@ -3,6 +3,11 @@
 local SLACK = 1000000
 local DEEPEST = 2251799813685248
 
+-- The cells of a key that starts cold.
+local function fresh(now, cold)
+  return cold, 0, now
+end
+
 -- Now as the cells see it, when the request enters, and what is stored and owed then.
 local function pay(now, enter, gain, cold, span, stored, owed, stamp)
   local here, begin, paid
@@ -68,4 +73,4 @@ local function charge(now, cost, due, gain, scale, cold, span, stored, owed, sta
   return stored, owed - back, here
 end
 
-return {step = step, charge = charge, price = price, pay = pay}
+return {step = step, charge = charge, price = price, pay = pay, fresh = fresh}

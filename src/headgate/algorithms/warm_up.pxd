@@ -4,6 +4,7 @@ from headgate.algorithms.limit cimport Limit, Reply
 cdef long long SLACK
 cdef long long DEEPEST
 
+cdef (long long, long long, long long) fresh(long long now, long long cold) noexcept nogil
 cdef (long long, long long, long long, long long) pay(long long now, long long enter, long long gain, long long cold, long long span, long long stored, long long owed, long long stamp) noexcept nogil
 cdef long long price(long long stored, long long rest, long long warm, long long cold, long long grain) noexcept nogil
 cdef Reply step(long long now, long long enter, long long cost, long long patience, long long gain, long long scale, long long cold, long long warm, long long grain, long long span, long long stored, long long owed, long long stamp) noexcept nogil

@@ -87,6 +87,11 @@ def pay(
     return here, begin, min(cold, stored + paid - owed), 0
 
 
+def fresh(now: int, cold: int) -> tuple[int, int, int]:
+    """The cells of a key that starts cold."""
+    return cold, 0, now
+
+
 class WarmUp(Limit):
     """`rate` once warm, a third of it when cold, getting there over `period` seconds of use.
 
@@ -151,9 +156,10 @@ class WarmUp(Limit):
         cells[row + 2] = stamp
 
     def open(self, cells: Cells, row: int, now: int) -> None:
-        cells[row] = self.cold
-        cells[row + 1] = 0
-        cells[row + 2] = now
+        stored, owed, stamp = fresh(now, self.cold)
+        cells[row] = stored
+        cells[row + 1] = owed
+        cells[row + 2] = stamp
 
     def left(self, cells: Cells, row: int, now: int) -> float:
         _, _, _, stored, owed, stamp = self.look(cells, row, now, now, 0, FAR)

@@ -81,6 +81,8 @@ class Council:
     def keep(self, row: int, now: int, cost: int) -> None:
         # All agreed: write what each answered.
         rows = self.rows
+        if rows.desk is not None:
+            rows.desk.note(row)
         until = 0
         number = 0
         while number < rows.count:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from headgate.algorithms.limit import Limit
+from headgate.clock import Clock, SystemClock
 from headgate.stores.table import Table
 
 
@@ -22,7 +23,10 @@ class MemoryStore:
         self.capacity = capacity
         self._named: dict[str, Table] = {}
 
-    def open(self, limits: tuple[Limit, ...], name: str) -> Table:
+    def open(
+        self, limits: tuple[Limit, ...], name: str, clock: Clock | None = None,
+        when_unavailable: str = "local",
+    ) -> Table:  # fmt: skip
         """The table of `limits`; the same one for the same `name`, a new one without a name."""
         if not name:
             return Table(limits, self.capacity)
@@ -36,6 +40,10 @@ class MemoryStore:
                 "of them another name, or use change() on it"
             )
         return table
+
+    def clock(self) -> Clock:
+        """The system's clock."""
+        return SystemClock()
 
     def __repr__(self) -> str:
         return f"MemoryStore(capacity={self.capacity})"

@@ -1,6 +1,7 @@
 # C types of rows.py, for Cython.
 cimport cython
 from headgate.algorithms.limit cimport Reply, Limit
+from headgate.stores.desk cimport Desk
 
 cdef long long GROUP
 cdef long long FOREVER
@@ -18,7 +19,7 @@ cdef class Rows:
     cdef readonly long long stride
     cdef readonly long long evicted
     cdef readonly long long crowded
-    cdef object memory
+    cdef Desk desk
     cdef long long[::1] view
     cdef long long* cells
     cdef long long offsets[8]
@@ -40,6 +41,5 @@ cdef class Rows:
     cdef long long shared(self, long long now) noexcept
     cdef void book(self, Limit limit, long long start, long long now, long long ahead, double units) noexcept
     cdef void clear(self, long long mark) noexcept nogil
-    cdef snap(self, long long mark)
-    cdef bint restore(self, long long mark, memo) except -1
+    cdef void note(self, long long row) noexcept nogil
     cpdef long long live(self, long long now) noexcept

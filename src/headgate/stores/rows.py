@@ -11,6 +11,9 @@ live rows, the one nearest its end is given up and counted, but never one that i
 that would be refused now stays refused, however many fresh keys come along. If all sixteen are
 in debt, the newcomer shares one row at the end of the block with others like it, and is counted.
 
+Given a block that other processes have too, rows have a desk behind them, and nothing is changed
+before it is noted there.
+
 Nothing here takes a lock: whoever calls has it.
 """
 
@@ -20,6 +23,7 @@ import mmap
 from typing import TYPE_CHECKING, Any
 
 from headgate.algorithms.limit import Limit
+from headgate.stores.desk import Desk, length
 
 if TYPE_CHECKING:
     from headgate import _cython as cython
@@ -32,18 +36,14 @@ else:
 GROUP = 8
 MOST = 8
 FOREVER = 1 << 62
-LISTED = 1 << 24
-NOTED = 1024
-
-# A key's state before and after a booking.
-Memo = tuple[list[int] | None, list[int] | None]
+LISTED = 1 << 21
 
 
 class Rows:
     """A fixed block of rows for up to `capacity` keys under `limits`."""
 
     __slots__ = (
-        "capacity", "cells", "count", "crowded", "evicted", "groups", "limits", "memory", "most",
+        "capacity", "cells", "count", "crowded", "desk", "evicted", "groups", "limits", "most",
         "offsets", "only", "size", "stride", "view",
     )  # fmt: skip
 
@@ -57,36 +57,34 @@ class Rows:
     stride: int
     evicted: int
     crowded: int
-    memory: mmap.mmap
+    desk: Desk | None
     offsets: Any
     cells: Any
     view: Any
 
-    def __init__(self, limits: tuple[Limit, ...], capacity: int) -> None:
+    def __init__(self, limits: tuple[Limit, ...], capacity: int, block: Any = None) -> None:
         self.limits = limits
         self.only = limits[0] if len(limits) == 1 else None
         self.count = len(limits)
         self.most = min(limit.most for limit in limits)
         self.capacity = capacity
         self.evicted = self.crowded = 0
-        # Three quarters more rows than keys: in fuller groups, live rows would have to be given up.
-        self.groups = max(2, -(-capacity * 7 // (4 * GROUP)))
+        self.groups, self.stride, room = shape(limits, capacity)
         self.size = self.groups * GROUP
-        self.stride = 2
         if not cython.compiled:
             self.offsets = [0] * MOST
+        offset = 2
         for number, limit in enumerate(limits):
-            self.offsets[number] = self.stride
-            self.stride += limit.width
-        # Behind the groups stand the row that newcomers share and a row just to look at.
-        room = (self.size + 2) * self.stride * 8
-        self.memory = mmap.mmap(-1, room, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        self.view = memoryview(self.memory).cast("q")
+            self.offsets[number] = offset
+            offset += limit.width
+        self.desk = None if block is None else Desk(block, room, self.stride)
+        self.view = private(room) if block is None else block
         if cython.compiled:
             self.cells = cython.address(self.view[0])
         else:
             # Interpreted, a list is twice as quick; it is only too large for large rows.
-            self.cells = [0] * (room // 8) if room <= LISTED else self.view
+            listed = block is None and room <= LISTED
+            self.cells = [0] * room if listed else self.view
 
     def search(self, mark: int) -> int:
         # The row of a fingerprint, or -1.
@@ -120,8 +118,13 @@ class Rows:
             row = self.nearest(mark, now)
             if row < 0:
                 self.crowded += 1
+                if self.desk is not None:
+                    self.desk.crowd()
                 return self.shared(now)
             self.evicted += 1
+            if self.desk is not None:
+                self.desk.evict()
+        self.note(row)
         cells[row] = mark
         self.open(row, now)
         return row
@@ -203,6 +206,7 @@ class Rows:
         # A refused request is charged, unless the key owes so much that it would never return.
         if remaining <= -limit.worst:
             return
+        self.note(row)
         limit.charge(self.cells, start, now, limit.penalty, now)
         self.extend(limit, row, start, now)
 
@@ -223,6 +227,7 @@ class Rows:
     def restate(self, row: int, now: int) -> None:
         # Say what is true as of now. A refusal writes nothing, so after a clock went back, a key
         # that is only ever refused would go on being seen from the time before.
+        self.note(row)
         number = 0
         while number < self.count:
             limit = self.limits[number]
@@ -244,6 +249,7 @@ class Rows:
         # The row of those for whom there is no other.
         row = self.size * self.stride
         if self.cells[row] == 0:
+            self.note(row)
             self.cells[row] = 1
             self.open(row, now)
         return row
@@ -252,26 +258,14 @@ class Rows:
         # Forget a fingerprint.
         row = self.search(mark)
         if row >= 0:
+            self.note(row)
             self.cells[row] = 0
             self.cells[row + 1] = 0
 
-    def snap(self, mark: int) -> list[int] | None:
-        # What is kept for a fingerprint, or nothing where that is too much to keep twice.
-        if self.stride > NOTED:
-            return None
-        row = self.search(mark)
-        return [] if row < 0 else [self.cells[row + n] for n in range(1, self.stride)]
-
-    def restore(self, mark: int, memo: Memo) -> bool:
-        # Put back what was there before, if what is there now is what came of it.
-        before, after = memo
-        if before is None or not after or self.snap(mark) != after:
-            return False
-        row = self.search(mark)
-        self.cells[row] = mark if before else 0
-        for n in range(1, self.stride):
-            self.cells[row + n] = before[n - 1] if before else 0
-        return True
+    def note(self, row: int) -> None:
+        # Before a row is changed; only what others could find half done is written down.
+        if self.desk is not None:
+            self.desk.note(row)
 
     def live(self, now: int) -> int:
         # How many rows still matter.
@@ -282,3 +276,25 @@ class Rows:
                 total += 1
             number += 1
         return total
+
+
+def shape(limits: tuple[Limit, ...], capacity: int) -> tuple[int, int, int]:
+    """How many groups there are, how long a row is, and how many cells come before a desk."""
+    # Three quarters more rows than keys: in fuller groups, live rows would have to be given up.
+    groups = max(2, -(-capacity * 7 // 32))
+    stride = 2 + sum(limit.width for limit in limits)
+    # Behind the groups stand the row that newcomers share and a row just to look at.
+    cells = (groups * 8 + 2) * stride
+    return groups, stride, -(-cells // 8) * 8
+
+
+def extent(limits: tuple[Limit, ...], capacity: int) -> int:
+    """How many cells a block has to have."""
+    _, stride, cells = shape(limits, capacity)
+    return cells + length(stride)
+
+
+def private(cells: int) -> memoryview:
+    """Memory of this process; what is not touched costs nothing."""
+    memory = mmap.mmap(-1, cells * 8, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    return memoryview(memory).cast("q")

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from headgate.algorithms.limit import Limit
+from headgate.clock import Clock
 from headgate.decision import Decision
 
 # A moment later than any other: what is given back is then judged by nobody's booking.
@@ -52,5 +53,16 @@ class Ledger(Protocol):
 class Store(Protocol):
     """A place to keep ledgers."""
 
-    def open(self, limits: tuple[Limit, ...], name: str) -> Ledger:
-        """The ledger of `limits`; the same one for the same `name`, a new one without a name."""
+    def open(
+        self, limits: tuple[Limit, ...], name: str, clock: Clock | None = None,
+        when_unavailable: str = "local",
+    ) -> Any:  # fmt: skip
+        """The `Ledger` of `limits`: for the same `name` the same state, wherever it is opened.
+
+        `clock` is the limiter's, where it has one of its own; a store that keeps the time of its
+        server goes by it then. `when_unavailable` says what to answer when the store cannot be
+        asked; a store that always can takes no notice.
+        """
+
+    def clock(self) -> Clock:
+        """The clock that limiters on this store go by, if they are not given another."""

@@ -4,7 +4,11 @@ from libc.stdint cimport int64_t
 from headgate.algorithms.limit cimport Reply, Limit
 from headgate.decision cimport Decision
 from headgate.stores.council cimport Council
+from headgate.stores.desk cimport Desk
+from headgate.stores.gate cimport Gate
+from headgate.stores.memo cimport Memo
 from headgate.stores.rows cimport Rows
+from headgate.stores.seal cimport Seal
 
 cdef long long SLACK
 cdef long long FOREVER
@@ -21,8 +25,17 @@ cdef class Table:
     cdef object lock
     cdef long long calendar
     cdef Council council
+    cdef Gate gate
+    cdef Seal seal
     @cython.locals(units="long long", moment="long long")
     cpdef Decision take(self, key, long long cost, long long now, long long patience)
+    @cython.locals(decision=Decision, memo=Memo)
+    cpdef tuple book(self, key, long long cost, long long now, long long patience)
+    cpdef release(self, key, long long cost, long long now, long long due, Memo memo)
+    cdef int64_t mark(self, key) except? -1
+    cdef int enter(self) except -1
+    cdef void leave(self) noexcept
+    cdef int register(self, Memo memo, Decision decision, long long mark, long long cost, long long now, long long patience, long long spend) except -1
     @cython.locals(decision=Decision)
     cdef Decision ask(self, long long mark, long long cost, long long now, long long patience, long long spend)
     @cython.locals(limit=Limit, rows=Rows)
@@ -32,8 +45,9 @@ cdef class Table:
     @cython.locals(limit=Limit, rows=Rows)
     cdef void spend(self, long long mark, long long cost, long long now, long long due) noexcept
     cdef void never(self, Decision decision, Limit limit, long long start, long long now) noexcept
-    @cython.locals(limit=Limit)
+    @cython.locals(limit=Limit, desk=Desk)
     cdef void mind(self, long long now) noexcept
+    cdef void follow(self, Table new) noexcept
     @cython.locals(old=Rows)
     cdef void move(self, Table new, long long now, long long rows, long long scaled, long long alike) noexcept
     @cython.locals(old=Rows, before=Limit, after=Limit)

@@ -6,6 +6,9 @@ choose keys that collide. Two of a million keys share one with a chance of about
 Compiled, a decision touches no Python object that could give up control, so the interpreter's
 lock makes it atomic; on builds without that lock a critical section does. Interpreted, a lock
 does, one that a signal handler may enter again, and a forked child gets a new one.
+
+A table may also be a drawer of a `Cabinet`, which several processes share. Then its rows stand on a
+plot of common memory, a gate stands before them, and a seal makes the fingerprints.
 """
 
 from __future__ import annotations
@@ -20,7 +23,10 @@ from typing import TYPE_CHECKING, Any
 from headgate.algorithms.limit import RESET, SCALE, Limit
 from headgate.decision import Decision
 from headgate.stores.council import Council
-from headgate.stores.rows import MOST, Memo, Rows
+from headgate.stores.gate import Gate
+from headgate.stores.memo import Memo
+from headgate.stores.rows import MOST, Rows
+from headgate.stores.seal import Seal
 
 if TYPE_CHECKING:
     from headgate import _cython as cython
@@ -35,13 +41,19 @@ FOREVER = 1 << 62
 
 
 class Table:
-    """A ledger in this process's memory: fixed in size, exact, and safe with many threads."""
+    """A ledger in memory: fixed in size, exact, and safe with many threads.
+
+    Without a `plot`, the memory is this process's own.
+    """
 
     __slots__ = (
-        "__weakref__", "alarm", "anomalies", "calendar", "council", "latest", "lock", "rows",
+        "__weakref__", "alarm", "anomalies", "calendar", "council", "gate", "latest", "lock",
+        "rows", "seal",
     )  # fmt: skip
 
     rows: Rows
+    gate: Gate | None
+    seal: Seal | None
     lock: Any
     council: Council
     calendar: int
@@ -49,21 +61,30 @@ class Table:
     latest: int
     anomalies: int
 
-    def __init__(self, limits: tuple[Limit, ...], capacity: int) -> None:
+    def __init__(
+        self,
+        limits: tuple[Limit, ...],
+        capacity: int,
+        plot: Any = None,
+        seal: Seal | None = None,
+    ) -> None:
         if not 1 <= len(limits) <= MOST:
             raise ValueError(f"a limiter has from 1 to {MOST} limits, not {len(limits)}")
         self.latest = self.anomalies = 0
+        self.seal = seal
+        self._lay(limits, capacity, None if plot is None else plot.block)
+        desk = self.rows.desk
+        self.gate = None if desk is None else Gate(desk, plot)
         if not cython.compiled:
-            self.lock = threading.RLock()
+            self.lock = self.gate or threading.RLock()
             TABLES.add(self)
-        self._lay(limits, capacity)
 
-    def _lay(self, limits: tuple[Limit, ...], capacity: int) -> None:
+    def _lay(self, limits: tuple[Limit, ...], capacity: int, block: Any) -> None:
         # A limit that follows a calendar moves: the table keeps one of its own.
         own = tuple(limit.own() for limit in limits)
         self.calendar = 0 if all(map(operator.is_, own, limits)) else 1
-        self.alarm = FOREVER if self.calendar else 0
-        self.rows = Rows(own, capacity)
+        self.alarm = FOREVER if self.calendar or block is not None else 0
+        self.rows = Rows(own, capacity, block)
         self.council = Council(self.rows)
 
     @property
@@ -73,7 +94,7 @@ class Table:
 
     def take(self, key: str, cost: int, now: int, patience: int) -> Decision:
         """Spend `cost` if it may enter within `patience` microseconds; all limits or none."""
-        return self.ask(fingerprint(key), cost, now, patience, 1 if cost > 0 else 0)
+        return self.ask(self.mark(key), cost, now, patience, 1 if cost > 0 else 0)
 
     def take_many(self, keys: Sequence[str], cost: int, now: int) -> list[Decision]:
         """Decide for each key in turn, at one moment."""
@@ -81,43 +102,50 @@ class Table:
 
     def peek(self, key: str, cost: int, now: int) -> Decision:
         """What `take` would answer; nothing is spent."""
-        return self.ask(fingerprint(key), cost, now, 0, 0)
+        return self.ask(self.mark(key), cost, now, 0, 0)
 
     def book(self, key: str, cost: int, now: int, patience: int) -> tuple[Decision, Memo]:
         """`take`, and a memo of the key's state before and after it, for `release`."""
-        mark = fingerprint(key)
+        mark = self.mark(key)
         spend = 1 if cost > 0 else 0
         decision = Decision.__new__(Decision)
+        memo = Memo(self.rows)
         if cython.compiled:
             with cython.critical_section(self):
-                before = self.rows.snap(mark)
-                self.decide(decision, mark, cost, now, patience, spend)
-                after = self.rows.snap(mark)
+                self.enter()
+                try:
+                    self.register(memo, decision, mark, cost, now, patience, spend)
+                finally:
+                    self.leave()
         else:
             with self.lock:
-                before = self.rows.snap(mark)
-                self.decide(decision, mark, cost, now, patience, spend)
-                after = self.rows.snap(mark)
-        return decision, (before, after)
+                self.register(memo, decision, mark, cost, now, patience, spend)
+        return decision, memo
 
     def release(self, key: str, cost: int, now: int, due: int, memo: Memo) -> None:
         """Undo a booking: to the letter if nothing came after it, else as `charge` gives back."""
-        mark = fingerprint(key)
+        mark = self.mark(key)
         if cython.compiled:
             with cython.critical_section(self):
-                if not self.rows.restore(mark, memo):
-                    self.spend(mark, -cost, now, due)
+                self.enter()
+                try:
+                    if not memo.undo(self.rows, mark):
+                        self.spend(mark, -cost, now, due)
+                finally:
+                    self.leave()
         else:
             with self.lock:
-                if not self.rows.restore(mark, memo):
+                if not memo.undo(self.rows, mark):
                     self.spend(mark, -cost, now, due)
 
     def charge(self, key: str, cost: int, now: int, due: int) -> Decision:
         """Spend `cost` whatever is left, or give it back if negative; answers what is true then."""
-        mark = fingerprint(key)
+        mark = self.mark(key)
         if cython.compiled:
             with cython.critical_section(self):
+                self.enter()
                 self.spend(mark, cost, now, due)
+                self.leave()
         else:
             with self.lock:
                 self.spend(mark, cost, now, due)
@@ -125,54 +153,99 @@ class Table:
 
     def forget(self, key: str) -> None:
         """Make `key` as if it had never been seen."""
-        mark = fingerprint(key)
+        mark = self.mark(key)
         if cython.compiled:
             with cython.critical_section(self):
+                self.enter()
                 self.rows.clear(mark)
+                self.leave()
         else:
             with self.lock:
                 self.rows.clear(mark)
 
     def change(self, limits: tuple[Limit, ...], now: int, how: int) -> None:
         """Go on under other `limits`, every key's state carried over."""
-        new = Table(limits, self.rows.capacity)
+        self.adopt(Table(limits, self.rows.capacity), now, how)
+
+    def adopt(self, new: Table, now: int, how: int) -> None:
+        """Go on with the limits and the rows of `new`, every key's state carried over to them."""
         rows = 0 if how == RESET else self.rows.size
         scaled = 1 if how == SCALE else 0
         alike = sum(
             1 << n
-            for n, pair in enumerate(zip(self.limits, limits, strict=False))
+            for n, pair in enumerate(zip(self.limits, new.limits, strict=False))
             if pair[0] == pair[1]
         )
         if cython.compiled:
             with cython.critical_section(self):
+                self.enter()
                 self.move(new, now, rows, scaled, alike)
-        else:
+                self.leave()
+                self.follow(new)
+        elif self.gate is None:
             with self.lock:
                 self.move(new, now, rows, scaled, alike)
+                self.follow(new)
+        else:
+            # No other thread may come in while the rows are the new ones and the gate the old.
+            with self.gate.thread:
+                with self.lock:
+                    self.move(new, now, rows, scaled, alike)
+                self.follow(new)
 
     def read(self, key: str) -> list[int]:
         """The cells kept for `key`, limit after limit; none if it has no state."""
-        row = self.rows.search(fingerprint(key))
+        row = self.rows.search(self.mark(key))
         return (
             [] if row < 0 else [self.rows.cells[row + 2 + n] for n in range(self.rows.stride - 2)]
         )
 
+    def tally(self) -> dict[str, int]:
+        """How often a row was given up, or shared, or put back for one who died in the middle.
+
+        By name: `evicted`, `crowded` and `recovered`; `anomalies` are steps back of the clock.
+        """
+        rows = self.rows
+        if rows.desk is not None:
+            return rows.desk.counts()
+        counts = {"evicted": rows.evicted, "crowded": rows.crowded, "recovered": 0}
+        return {"anomalies": self.anomalies, **counts}
+
     def __len__(self) -> int:
         """How many keys had state that mattered at the latest decision."""
-        return self.rows.live(self.latest if self.calendar else self.alarm)
+        return self.rows.live(self.moment())
+
+    def moment(self) -> int:
+        """The time of the latest decision."""
+        desk = self.rows.desk
+        if desk is not None:
+            return desk.moment()
+        return self.latest if self.calendar else self.alarm
+
+    def mark(self, key: str) -> int:
+        # The key's fingerprint.
+        return fingerprint(key) if self.seal is None else self.seal.mark(key)
 
     def ask(self, mark: int, cost: int, now: int, patience: int, spend: int) -> Decision:
         decision = Decision.__new__(Decision)
         if cython.compiled:
             with cython.critical_section(self):
+                self.enter()
                 self.decide(decision, mark, cost, now, patience, spend)
+                self.leave()
         else:
-            self.lock.acquire()
-            try:
+            with self.lock:
                 self.decide(decision, mark, cost, now, patience, spend)
-            finally:
-                self.lock.release()
         return decision
+
+    def enter(self) -> None:
+        # Compiled: past the gate, if there is one; interpreted, the gate is the lock.
+        if self.gate is not None:
+            self.gate.enter()
+
+    def leave(self) -> None:
+        if self.gate is not None:
+            self.gate.leave()
 
     # From here on all is done under the lock.
 
@@ -208,6 +281,8 @@ class Table:
                 _, remaining, reset, a, b, c = limit.look(cells, row + 2, now, now, 0, FOREVER)
                 reset = limit.date(now, reset, FOREVER)
         elif why == 0:
+            if rows.desk is not None:
+                rows.desk.note(row)
             cells[row + 1] = now + reset + limit.lasting
             if limit.ring > 0:
                 limit.keep(cells, row + 2, now, cost, a, b, c)
@@ -226,6 +301,20 @@ class Table:
         if remaining < 0:
             remaining = 0
         decision.fill(why, limit.limit, remaining, wait, reset, limit)
+
+    def register(
+        self,
+        memo: Memo,
+        decision: Decision,
+        mark: int,
+        cost: int,
+        now: int,
+        patience: int,
+        spend: int,
+    ) -> None:
+        memo.jot(self.rows, mark, memo.before)
+        self.decide(decision, mark, cost, now, patience, spend)
+        memo.jot(self.rows, mark, memo.after)
 
     def several(
         self, decision: Decision, row: int, cost: int, now: int, patience: int, spend: int
@@ -262,6 +351,7 @@ class Table:
             if cost < 0:
                 return
             row = rows.place(mark, now)
+        rows.note(row)
         number = 0
         while number < rows.count:
             limit = rows.limits[number]
@@ -279,11 +369,17 @@ class Table:
         decision.fill(2, limit.limit, max(0, remaining), 0, reset, limit)
 
     def mind(self, now: int) -> None:
-        # Before the alarm: the clock went back. By the calendar, it is always before the alarm.
-        before = self.alarm
+        # Before the alarm: the clock went back. By the calendar, and where other processes decide
+        # as well, it is always before the alarm.
         if self.calendar > 0:
             for limit in self.rows.limits:
                 limit.follow(now)
+        desk = self.rows.desk
+        if desk is not None:
+            self.anomalies = desk.heed(now)
+            return
+        before = self.alarm
+        if self.calendar > 0:
             before = self.latest
         else:
             self.alarm = now
@@ -294,19 +390,27 @@ class Table:
     def move(self, new: Table, now: int, rows: int, scaled: int, alike: int) -> None:
         # Carry the live ones of the first `rows` over to `new`, and go on with its rows.
         old = self.rows
-        new.mind(now)
+        if rows > 0:
+            new.mind(now)
         number = 0
         while number < rows:
             row = number * old.stride
             if old.cells[row] != 0 and old.cells[row + 1] > now:
                 self.copy(row, new.rows, new.rows.place(old.cells[row], now), now, scaled, alike)
             number += 1
+        if new.rows.desk is not None:
+            new.rows.desk.done()
         new.rows.evicted += old.evicted
         new.rows.crowded += old.crowded
         self.rows = new.rows
         self.council = new.council
         self.calendar = new.calendar
         self.alarm = new.alarm
+
+    def follow(self, new: Table) -> None:
+        # The gate stands before the new rows from now on.
+        if self.gate is not None and new.gate is not None:
+            self.gate.follow(new.gate)
 
     def copy(self, row: int, rows: Rows, fresh: int, now: int, scaled: int, alike: int) -> None:
         # Limit by limit, in their order; those that stay the same keep their cells.
@@ -356,7 +460,10 @@ TABLES: weakref.WeakSet[Table] = weakref.WeakSet()
 def renew() -> None:
     """Give every table a lock of its own again: in a forked child the old one may be held."""
     for table in TABLES:
-        table.lock = threading.RLock()
+        if table.gate is None:
+            table.lock = threading.RLock()
+        else:
+            table.gate.renew()
 
 
 if not cython.compiled:

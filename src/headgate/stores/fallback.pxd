@@ -1,0 +1,19 @@
+# C types of fallback.py, for Cython.
+cimport cython
+from headgate.stores.watch cimport Watch
+
+
+@cython.final
+cdef class Fallback:
+    cdef object __weakref__
+    cdef readonly object ledger
+    cdef readonly Watch watch
+    cdef readonly object mode
+    cdef readonly long long degraded
+    cdef readonly bint awaited
+    cdef object _beat
+    cdef object _try
+    cdef readonly object _local
+    cdef readonly dict _owed
+    cdef object _guard
+    cdef bint _restless(self, long long now) except -1

@@ -1,0 +1,284 @@
+"""Fallback: decisions when the store cannot be asked. Neither silently open nor silently closed.
+
+`local` decides here, by this process's share of each limit: the limit divided by the processes
+that were seen using the store lately, at least one unit. `allow` lets everything in, `deny` lets
+nothing in. Such decisions are marked `degraded`. When the store is back, what was let in
+meanwhile is charged to it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from headgate.algorithms.limit import Limit
+from headgate.decision import Decision
+from headgate.errors import StoreUnavailable
+from headgate.rate import Rate
+from headgate.stores.lease import Lease
+from headgate.stores.store import FAR
+from headgate.stores.table import Table
+from headgate.stores.watch import PAUSE, Watch
+
+MODES = ("local", "allow", "deny", "raise")
+# Keys whose spending is remembered for the time after.
+CAPACITY = 100_000
+
+
+class Fallback:
+    """A ledger that always answers: from `ledger`, or else as `mode` says.
+
+    Its verbs are awaited where those of `ledger` are (`awaited`).
+    """
+
+    def __init__(self, ledger: Any, watch: Watch, beat: Any, mode: str, awaited: bool) -> None:
+        self.ledger = ledger
+        self.watch = watch
+        self.mode = mode
+        self.degraded = 0
+        self._beat = beat
+        self.awaited = awaited
+        self._try = self._await if awaited else self._call
+        self._local: Table | None = None
+        self._owed: dict[str, int] = {}
+        self._guard = threading.Lock()
+
+    @property
+    def limits(self) -> tuple[Limit, ...]:
+        """The limits it goes by."""
+        return self.ledger.limits  # type: ignore[no-any-return]
+
+    def take(self, key: str, cost: int, now: int, patience: int) -> Any:
+        """Spend `cost` if it may enter within `patience` microseconds."""
+        return self._try("take", key, cost, now, patience)
+
+    def take_many(self, keys: Sequence[str], cost: int, now: int) -> Any:
+        """Decide for each key in turn."""
+        return self._try("take_many", keys, cost, now)
+
+    def peek(self, key: str, cost: int, now: int) -> Any:
+        """What `take` would answer."""
+        return self._try("peek", key, cost, now)
+
+    def charge(self, key: str, cost: int, now: int, due: int) -> Any:
+        """Spend `cost` whatever is left, or give it back."""
+        return self._try("charge", key, cost, now, due)
+
+    def book(self, key: str, cost: int, now: int, patience: int) -> Any:
+        """`take`, and a memo by which `release` can undo it."""
+        return self._try("book", key, cost, now, patience)
+
+    def release(self, key: str, cost: int, now: int, due: int, memo: Any) -> Any:
+        """Undo a booking, where it was made."""
+        if isinstance(memo, Local):
+            return self._undo(key, cost, now, due, memo)
+        return self._try("release", key, cost, now, due, memo)
+
+    def lease(self, key: str, cost: int, now: int, want: int, least: int) -> Any:
+        """Take units to be spent elsewhere."""
+        return self._try("lease", key, cost, now, want, least)
+
+    def forget(self, key: str) -> Any:
+        """Make `key` as if it had never been seen; raises where the store cannot be told."""
+        self._owed.pop(key, None)
+        if self._local is not None:
+            self._local.forget(key)
+        return self.ledger.forget(key)
+
+    def _call(self, verb: str, *said: Any) -> Any:
+        now = said[2]
+        if self.watch.failing and not self.watch.open(now):
+            return self._without(verb, *said)
+        try:
+            answer = getattr(self.ledger, verb)(*said)
+        except StoreUnavailable as problem:
+            self.watch.fail(now, problem)
+            return self._without(verb, *said, unknown=problem.unknown)
+        if self._restless(now):
+            threading.Thread(target=self._settle, args=self._debts(now), daemon=True).start()
+        if self.watch.beating(now):
+            # Beside the caller, whose time it is not.
+            threading.Thread(target=self._sign, daemon=True).start()
+        return answer
+
+    async def _await(self, verb: str, *said: Any) -> Any:
+        now = said[2]
+        if self.watch.failing and not self.watch.open(now):
+            return self._without(verb, *said)
+        try:
+            answer = await getattr(self.ledger, verb)(*said)
+        except StoreUnavailable as problem:
+            self.watch.fail(now, problem)
+            return self._without(verb, *said, unknown=problem.unknown)
+        if self._restless(now):
+            later(self._asettle(*self._debts(now)))
+        if self.watch.beating(now):
+            later(self._asign())
+        return answer
+
+    def _restless(self, now: int) -> bool:
+        # It answered: whether anything is left of the time when it did not.
+        if self.watch.row:
+            self.watch.succeed()
+        return self._local is not None or bool(self._owed)
+
+    def _without(
+        self, verb: str, key: Any, cost: int, now: int, *said: Any, unknown: bool = False
+    ) -> Any:
+        # What the store would have answered, as well as it can be said here.
+        if verb == "take_many":
+            return [self._without("take", one, cost, now, 0, unknown=unknown) for one in key]
+        if verb == "release":
+            # Booked there, it stays there until it passes.
+            return None
+        self.degraded += 1
+        memo = None
+        if self.mode == "local":
+            decision, memo = self._share(verb, key, cost, now, said[0] if said else 0)
+        else:
+            decision = verdict(self.mode == "allow", self.limits[0])
+        if decision and verb in SPENDING and not unknown:
+            self._owe(key, cost)
+        if verb == "book":
+            return decision, Local(memo, self._local, unknown)
+        return Lease(cost if decision else 0, decision, now) if verb == "lease" else decision
+
+    def _owe(self, key: str, units: int) -> None:
+        # Only what was certainly not counted there: what was sent may have been.
+        if key in self._owed or len(self._owed) < CAPACITY:
+            self._owed[key] = self._owed.get(key, 0) + units
+
+    def _share(self, verb: str, key: str, cost: int, now: int, extra: int) -> tuple[Decision, Any]:
+        # This process's part of the limit decides.
+        table = self._local
+        if table is None:
+            with self._guard:
+                parts = tuple(share(limit, self.watch.instances) for limit in self.limits)
+                table = self._local = self._local or Table(parts, CAPACITY)
+        if verb == "peek":
+            return marked(table.peek(key, cost, now)), None
+        if verb == "charge":
+            return marked(table.charge(key, cost, now, extra)), None
+        if verb == "book":
+            decision, memo = table.book(key, cost, now, extra)
+            return marked(decision), memo
+        return marked(table.take(key, cost, now, extra if verb == "take" else 0)), None
+
+    def _undo(self, key: str, cost: int, now: int, due: int, memo: Local) -> Any:
+        # What is owed is owed no longer; what has been charged to the store is given back there.
+        if memo.table is self._local:
+            if memo.table is not None:
+                memo.table.release(key, cost, now, due, memo.memo)
+            if not memo.unknown:
+                self._owed[key] = max(0, self._owed.get(key, 0) - cost)
+            return nothing() if self.awaited else None
+        if memo.unknown:
+            return nothing() if self.awaited else None
+        return self._try("charge", key, -cost, now, due)
+
+    def _debts(self, now: int) -> tuple[int, list[tuple[str, int]]]:
+        # What was let in here and is not forgotten yet, by the share's own measure.
+        with self._guard:
+            owed, self._owed = self._owed, {}
+            table, self._local = self._local, None
+        debts = []
+        for key, units in owed.items():
+            most = self.limits[0].limit
+            if table is not None:
+                seen = table.peek(key, 0, now)
+                most = seen.limit - seen.remaining
+            if min(units, most) > 0:
+                debts.append((key, min(units, most)))
+        return now, debts
+
+    def _settle(self, now: int, debts: list[tuple[str, int]]) -> None:
+        for key, units in debts:
+            try:
+                self.ledger.charge(key, units, now, FAR)
+            except StoreUnavailable as problem:
+                if not problem.unknown:
+                    self._owe(key, units)
+
+    async def _asettle(self, now: int, debts: list[tuple[str, int]]) -> None:
+        for key, units in debts:
+            try:
+                await self.ledger.charge(key, units, now, FAR)
+            except StoreUnavailable as problem:
+                if not problem.unknown:
+                    self._owe(key, units)
+
+    def _sign(self) -> None:
+        # A sign of life that does not arrive changes nothing: the next one may.
+        with contextlib.suppress(StoreUnavailable):
+            self.watch.instances = self._beat()
+
+    async def _asign(self) -> None:
+        with contextlib.suppress(StoreUnavailable):
+            self.watch.instances = await self._beat()
+
+
+class Local(NamedTuple):
+    """The memo of a booking made here: on which share, and whether the store may have it too."""
+
+    memo: Any
+    table: Table | None
+    unknown: bool
+
+
+def marked(decision: Decision) -> Decision:
+    """The same decision, said to be made without the store."""
+    return Decision(
+        decision.allowed,
+        decision.limit,
+        decision.remaining,
+        decision.retry_after,
+        decision.reset_after,
+        decision.rule,
+        degraded=True,
+    )
+
+
+def verdict(allowed: bool, limit: Limit) -> Decision:
+    """Everything or nothing goes in, until the store is back."""
+    if allowed:
+        return Decision(True, limit.limit, limit.limit, rule=limit.name, degraded=True)
+    wait = PAUSE / 1e6
+    return Decision(False, limit.limit, 0, wait, wait, limit.name, True, "unavailable")
+
+
+def share(limit: Limit, parts: int) -> Limit:
+    """One of so many equal parts of a limit, at least one unit."""
+    if parts <= 1 or limit.most < 0:
+        return limit
+    rate, options = limit.rate, {**limit.options, "name": limit.name}
+    options.pop("burst", None)
+    size = max(1, limit.limit // parts)
+    if "initial" in options:
+        options["initial"] //= parts
+    if "penalty" in options:
+        options["penalty"] = min(options["penalty"], size)
+    if not hasattr(limit, "burst"):
+        return type(limit)(Rate.of(max(1, rate.count // parts), rate.period), **options)
+    if options.get("refill") == "interval":
+        # It comes in one go: a part of it as often, not all of it more rarely.
+        return type(limit)(Rate.of(max(1, rate.count // parts), rate.period, size), **options)
+    return type(limit)(Rate.of(rate.count, rate.period * parts, size), **options)
+
+
+async def nothing() -> None:
+    """Nothing more to do, awaited."""
+
+
+def later(work: Any) -> None:
+    """Have it done beside the caller, and keep it until it is."""
+    task = asyncio.ensure_future(work)
+    RUNNING.add(task)
+    task.add_done_callback(RUNNING.discard)
+
+
+# Verbs whose units, if let in, are owed to the store.
+SPENDING = ("take", "book", "charge", "lease")
+RUNNING: set[asyncio.Future[Any]] = set()

@@ -1,0 +1,17 @@
+-- How long a span from now really is, where windows are as long as the calendar makes them:
+-- `frame` has the number of this window, when it begins, and the ends of it and of those after it.
+local function date(frame, span, patience)
+  local begin, finish = frame[2], frame[3]
+  if now + span <= finish then
+    return span
+  end
+  local length = finish - begin
+  local ahead = floor((now + span - begin) / length)
+  local rest = now + span - begin - ahead * length
+  local dated = min(ahead, DATED)
+  local real = frame[2 + dated] + max(0, ahead - DATED) * length + rest - now
+  if span <= patience then
+    return real
+  end
+  return max(real, patience + 1)
+end

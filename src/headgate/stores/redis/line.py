@@ -1,0 +1,191 @@
+"""A line: one connection to one server, for one caller at a time.
+
+Blocking calls, each within a budget of time that covers connecting, writing and reading. A line
+on which anything went wrong is hung up: a late reply must never meet the next caller's question.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import ssl
+import struct
+from typing import Any
+
+from headgate.clock import Clock
+from headgate.errors import StoreUnavailable
+from headgate.stores.redis.place import Place
+from headgate.stores.redis.wire import (
+    ASKING,
+    TROUBLE,
+    Garbled,
+    Question,
+    Refusal,
+    belongs,
+    command,
+    foreign,
+    late,
+    lost,
+    nonces,
+    reader,
+    refused,
+    unreached,
+)
+
+CHUNK = 65536
+LOOK = socket.MSG_PEEK | socket.MSG_DONTWAIT
+BUSY = (BlockingIOError, InterruptedError, ssl.SSLWantReadError)
+
+
+class Line:
+    """A connection to `place`, made when it is built; each call has `budget` seconds.
+
+    The kernel keeps the time: a socket that is told once how long to wait needs no further calls.
+    Under TLS, and once a reply has come in pieces, Python keeps it.
+    """
+
+    def __init__(self, place: Place, clock: Clock, budget: float, deadline: int) -> None:
+        self.place = place
+        self.clock = clock
+        self.budget = budget
+        self.reader = reader()
+        self.count = int.from_bytes(os.urandom(4), "little")
+        try:
+            self.socket = dial(place, self._left(deadline))
+        except (*TROUBLE, StoreUnavailable) as problem:
+            raise unreached(place, problem) from None
+        self.timed = place.tls is not None
+        if not self.timed:
+            self.socket.settimeout(None)
+            self._limit(budget)
+        try:
+            self._greet(deadline)
+        except BaseException:
+            self.close()
+            raise
+
+    def ask(self, question: Question, full: bool, asking: bool, deadline: int) -> Any:
+        """The reply to a question, which may be a Refusal."""
+        self.count += 1
+        nonce = nonces(self.count)
+        payload = b"%b%b%b" % (question.full if full else question.quick, nonce, question.rest)
+        reply = self.tell(ASKING + payload if asking else payload, 1 + asking, deadline)[-1]
+        if not belongs(reply, nonce):
+            self.close()
+            raise foreign(self.place)
+        return reply
+
+    def ask_many(self, questions: list[Question], deadline: int) -> list[Any]:
+        """The replies to many questions, in their order, all in one journey."""
+        first = self.count + 1
+        self.count += len(questions)
+        payload = [
+            b"%b%b%b" % (question.quick, nonces(number), question.rest)
+            for number, question in enumerate(questions, first)
+        ]
+        replies = self.tell(b"".join(payload), len(questions), deadline)
+        if not all(belongs(reply, nonces(n)) for n, reply in enumerate(replies, first)):
+            self.close()
+            raise foreign(self.place)
+        return replies
+
+    def tell(self, payload: bytes, replies: int, deadline: int) -> list[Any]:
+        """The replies to so many plain commands."""
+        try:
+            # What was used up before, by connecting or on another server, is not to be had again.
+            left = self._left(deadline)
+            if self.timed or left < self.budget * 0.9:
+                self._limit(left)
+            self.socket.sendall(payload)
+            found = [self._receive(deadline) for _ in range(replies)]
+            if self.timed or left < self.budget * 0.9:
+                self._limit(self.budget)
+        except (TimeoutError, *BUSY):
+            self.close()
+            raise late(self.place, self.budget) from None
+        except OSError as problem:
+            self.close()
+            raise lost(self.place, problem) from None
+        except Garbled:
+            self.close()
+            raise foreign(self.place) from None
+        except BaseException:
+            self.close()
+            raise
+        return found
+
+    @property
+    def quiet(self) -> bool:
+        """Whether it is open and has nothing to say: neither a reply too many nor a goodbye."""
+        try:
+            if self.timed:
+                self.socket.settimeout(0.0)
+                self.socket.recv(1)
+            else:
+                self.socket.recv(1, LOOK)
+        except BUSY:
+            return True
+        except OSError:
+            return False
+        return False
+
+    def close(self) -> None:
+        """Hang up."""
+        self.socket.close()
+
+    def _greet(self, deadline: int) -> None:
+        said = self.place.greeting()
+        payload = b"".join(command(*words) for words in said)
+        for reply in self.tell(payload, len(said), deadline) if said else ():
+            if isinstance(reply, Refusal):
+                raise refused(reply, self.place)
+
+    def _receive(self, deadline: int) -> Any:
+        reply = self.reader.gets()
+        pieces = 0
+        while reply is False:
+            pieces += 1
+            if pieces > 1 or self.timed:
+                self._limit(self._left(deadline))
+            data = self.socket.recv(CHUNK)
+            if not data:
+                raise lost(self.place, "the server hung up")
+            self.reader.feed(data)
+            reply = self.reader.gets()
+        if pieces > 1:
+            self._limit(self.budget)
+        return reply
+
+    def _limit(self, seconds: float) -> None:
+        if self.timed:
+            self.socket.settimeout(seconds)
+            return
+        span = struct.pack("@ll", int(seconds), max(1, int(seconds % 1 * 1e6)))
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, span)
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, span)
+
+    def _left(self, deadline: int) -> float:
+        left = deadline - self.clock.now()
+        if left <= 0:
+            raise late(self.place, self.budget)
+        return left / 1e6
+
+
+def dial(place: Place, timeout: float) -> socket.socket:
+    """A connected socket."""
+    if not place.path:
+        made = socket.create_connection(place.address, timeout)
+    else:
+        made = socket.socket(socket.AF_UNIX)
+    try:
+        made.settimeout(timeout)
+        if place.path:
+            made.connect(place.path)
+            return made
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return (
+            made if place.tls is None else place.tls.wrap_socket(made, server_hostname=place.host)
+        )
+    except BaseException:
+        made.close()
+        raise

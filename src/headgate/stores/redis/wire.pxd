@@ -1,0 +1,17 @@
+# C types of wire.py, for Cython.
+cimport cython
+
+
+@cython.final
+cdef class Call:
+    cdef readonly bytes full
+    cdef readonly bytes quick
+
+
+@cython.final
+@cython.freelist(64)
+cdef class Question:
+    cdef readonly Call call
+    cdef readonly bytes slot
+    cdef readonly bytes quick
+    cdef readonly bytes rest

@@ -1,0 +1,17 @@
+# C types of watch.py, for Cython.
+cimport cython
+
+
+@cython.final
+cdef class Watch:
+    cdef readonly object title
+    cdef readonly bint failing
+    cdef readonly long long failures
+    cdef readonly long long outages
+    cdef public long long instances
+    cdef readonly long long row
+    cdef long long _retry
+    cdef long long _beat
+    cpdef bint open(self, long long now)
+    cpdef bint beating(self, long long now)
+    cpdef void succeed(self) except *

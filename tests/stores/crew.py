@@ -1,0 +1,72 @@
+"""A crew: several hands, each a process of its own, told what to do and heard out."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import headgate
+
+SCRIPT = Path(__file__).with_name("hand.py")
+PACKAGE = Path(str(headgate.__file__)).parents[1]
+
+
+class Crew:
+    """So many hands; at the end of the `with` they are all gone."""
+
+    def __init__(self, size: int) -> None:
+        environment = {**os.environ, "PYTHONPATH": str(PACKAGE)}
+        command = [sys.executable, "-W", "error", str(SCRIPT)]
+        self.environment = environment
+        self.command = command
+        self.hands = [self.hire() for _ in range(size)]
+
+    def hire(self) -> subprocess.Popen[str]:
+        """One hand more, which the caller has to put among the others."""
+        return subprocess.Popen(
+            self.command,
+            env=self.environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            bufsize=1,
+        )
+
+    def ask(self, do: str, *each: dict[str, Any], **task: Any) -> list[Any]:
+        """Let all do the same at once, or each its own; the answers, in their order."""
+        for number, hand in enumerate(self.hands):
+            self.tell(hand, do, **task, **(each[number] if each else {}))
+        return [self.hear(hand) for hand in self.hands]
+
+    def tell(self, hand: subprocess.Popen[str], do: str, **task: Any) -> None:
+        """Give a task without waiting for the answer."""
+        assert hand.stdin is not None
+        hand.stdin.write(json.dumps({"do": do, **task}) + "\n")
+        hand.stdin.flush()
+
+    def hear(self, hand: subprocess.Popen[str]) -> Any:
+        """The answer to the task that was given last."""
+        assert hand.stdout is not None
+        return json.loads(hand.stdout.readline())
+
+    def dismiss(self, hand: subprocess.Popen[str]) -> None:
+        """Kill a hand, in whatever it is doing."""
+        hand.kill()
+        hand.wait()
+        for stream in (hand.stdin, hand.stdout):
+            assert stream is not None
+            stream.close()
+
+    def __enter__(self) -> Crew:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: object, trace: TracebackType | None
+    ) -> None:
+        for hand in self.hands:
+            self.dismiss(hand)

@@ -1,0 +1,195 @@
+"""Many processes, threads and loops on one limit: not a unit too many, and not one too few.
+
+Counted from what each of them was told, never from what the limiter counts itself. Every answer is
+there once: who was let in first was told that one less than all is left, and so on to none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+import pytest
+
+from headgate import GCRA, FixedWindow, Limit, SlidingLog, TokenBucket
+from tests.servers.launch import Server
+from tests.stores.redis.callers import COLOURS, Caller, url
+from tests.stores.redis.processes import together
+from tests.stores.redis.records import moment
+
+PROCESSES = 8
+TASKS = 25
+colours = pytest.mark.parametrize("colour", COLOURS)
+
+
+class Answer(NamedTuple):
+    """What somebody was told about a key."""
+
+    key: str
+    allowed: bool
+    remaining: int
+
+
+@pytest.fixture(params=["valkey", "redis_server", "cluster"])
+def way(request: pytest.FixtureRequest) -> str:
+    """The URL of a server, of another kind of server, of a cluster."""
+    return url(request.getfixturevalue(request.param))
+
+
+@pytest.fixture
+def takes(scale: int) -> int:
+    """How many takes each process makes: 500, or 20,000 at length."""
+    return 500 if scale == 1 else 2_000 * scale
+
+
+@colours
+def test_processes_on_one_hot_key_admit_exactly_the_limit(
+    way: str, colour: str, takes: int
+) -> None:
+    limit = TokenBucket("1/h", burst=PROCESSES * takes // 3)
+    work = partial(visit, way, colour, (limit,), ["hot"] * takes)
+    history = [answer for told in together([work] * PROCESSES) for answer in told]
+
+    assert len(history) == PROCESSES * takes
+    assert left(history) == list(range(limit.burst))
+
+
+@colours
+def test_processes_on_many_cold_keys_admit_exactly_the_limit_of_each(
+    way: str, colour: str, takes: int
+) -> None:
+    keys = [f"cold:{number}" for number in range(min(takes, 10_000))]
+    # Everybody takes each key as often as everybody else, and begins elsewhere.
+    walks = [(keys[n * 61 :] + keys[: n * 61]) * (takes // len(keys)) for n in range(PROCESSES)]
+    works = [partial(visit, way, colour, (TokenBucket("1/h", burst=3),), walk) for walk in walks]
+    history = [answer for told in together(works) for answer in told]
+    admitted = Counter(answer.key for answer in history if answer.allowed)
+
+    assert len(history) == PROCESSES * takes
+    assert admitted == dict.fromkeys(keys, 3)
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        (GCRA("1/h", burst=300),),
+        (FixedWindow("300 per 3650day"),),
+        (SlidingLog("300 per 3650day"),),
+        (SlidingLog("40 per 3650day"), GCRA("1/h", burst=300)),
+    ],
+    ids=repr,
+)
+def test_processes_admit_exactly_what_every_algorithm_does(
+    server: Server, limits: tuple[Limit, ...]
+) -> None:
+    work = partial(visit, server.url, "sync", limits, ["hot"] * 60)
+    history = [answer for told in together([work] * PROCESSES) for answer in told]
+
+    assert left(history) == list(range(min(limit.limit for limit in limits)))
+
+
+def test_both_colours_together_admit_exactly_the_limit(server: Server) -> None:
+    limit = TokenBucket("1/h", burst=500)
+    works = [partial(visit, server.url, colour, (limit,), ["hot"] * 200) for colour in COLOURS * 4]
+    history = [answer for told in together(works) for answer in told]
+
+    assert left(history) == list(range(500))
+
+
+@colours
+def test_processes_never_admit_more_than_the_burst_and_the_rate(
+    server: Server, colour: str
+) -> None:
+    limit = GCRA("100/s", burst=50)
+    work = partial(visit, server.url, colour, (limit,), ["hot"] * 300)
+    with server.wire() as wire:
+        begin = moment(wire)
+        history = [answer for told in together([work] * PROCESSES) for answer in told]
+        seconds = (moment(wire) - begin) / 1e6
+
+    admitted = sum(answer.allowed for answer in history)
+    assert 50 <= admitted <= 50 + 100 * seconds
+
+
+def test_threads_on_one_store_admit_exactly_the_limit_on_few_lines(server: Server) -> None:
+    with Caller(server.url, lines=6) as caller, server.wire() as wire:
+        limiter = caller.limiter(TokenBucket("1/h", burst=900))
+        before = dialled(wire)
+        told = gathered(32, lambda number: [seen(limiter, "hot") for _ in range(60)])
+
+        assert left([answer for answers in told for answer in answers]) == list(range(900))
+        assert dialled(wire) - before <= 6
+
+
+def test_threads_hear_the_answers_to_their_own_questions(server: Server) -> None:
+    with Caller(server.url, lines=6) as caller:
+        limiter = caller.limiter(TokenBucket("1/h", burst=1000))
+        told = gathered(32, lambda number: [seen(limiter, f"{number}") for _ in range(40)])
+
+    expected = [[Answer(f"{n}", True, 999 - turn) for turn in range(40)] for n in range(32)]
+    assert told == expected
+
+
+def test_event_loops_of_many_threads_share_one_store(server: Server) -> None:
+    with Caller(server.url, "async") as caller:
+        limiter = caller.limiter(TokenBucket("1/h", burst=300)).thing
+        told = gathered(6, lambda number: asyncio.run(crowd(limiter, ["hot"] * 100)))
+
+    assert left([answer for answers in told for answer in answers]) == list(range(300))
+
+
+def visit(way: str, colour: str, limits: tuple[Limit, ...], keys: list[str]) -> list[Answer]:
+    """Take each key in turn, as somebody who has just come; in many tasks where there may be."""
+    with Caller(way, colour) as caller:
+        limiter = caller.limiter(*limits, name="exact")
+        if colour == "async":
+            return caller.run(crowd, limiter.thing, keys)
+        return [seen(limiter, key) for key in keys]
+
+
+async def crowd(limiter: Any, keys: list[str]) -> list[Answer]:
+    """Take the keys in so many tasks that share them."""
+
+    async def task(mine: list[str]) -> list[Answer]:
+        told = [(key, await limiter.take(key)) for key in mine]
+        return [Answer(key, one.allowed, one.remaining) for key, one in told]
+
+    shares = [task(keys[number::TASKS]) for number in range(TASKS)]
+    return [answer for told in await asyncio.gather(*shares) for answer in told]
+
+
+def seen(limiter: Any, key: str) -> Answer:
+    decision = limiter.take(key)
+    return Answer(key, decision.allowed, decision.remaining)
+
+
+def left(history: list[Answer]) -> list[int]:
+    """What those who were let in were told is left, in order."""
+    return sorted(answer.remaining for answer in history if answer.allowed)
+
+
+def gathered(count: int, work: Callable[[int], Any]) -> list[Any]:
+    """What each of so many threads comes to, all begun at once."""
+    results: list[Any] = [None] * count
+    ready = threading.Barrier(count)
+
+    def run(number: int) -> None:
+        ready.wait()
+        results[number] = work(number)
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+def dialled(wire: Any) -> int:
+    """How many connections the server has ever had."""
+    lines: Iterator[str] = iter(wire.ask("INFO", "stats").splitlines())
+    return next(int(line.split(":")[1]) for line in lines if "total_connections_rec" in line)
