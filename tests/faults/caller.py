@@ -59,12 +59,16 @@ class Threads:
     def begin(self, verb: str, *said: Any) -> Future[Call]:
         return self.pool.submit(timed, getattr(self.limiter, verb), *said)
 
+    def do(self, work: Callable[[], Any]) -> Any:
+        """Have something else done in this colour."""
+        return self.pool.submit(work).result(HANG)
+
     def tasks(self) -> int:
         """Nothing here is a task."""
         return 0
 
     def close(self) -> None:
-        self.pool.submit(self.store.close).result(HANG)
+        self.do(self.store.close)
         self.pool.shutdown()
 
 
@@ -81,17 +85,25 @@ class Tasks:
     def begin(self, verb: str, *said: Any) -> Future[Call]:
         return self._send(atimed(getattr(self.limiter, verb), *said))
 
+    def do(self, work: Callable[[], Any]) -> Any:
+        """Have something else done in this colour."""
+
+        async def done() -> Any:
+            return await work()
+
+        return self._send(done()).result(HANG)
+
     def tasks(self) -> int:
         """How many tasks there are in the loop."""
 
         async def count() -> int:
             return len(asyncio.all_tasks()) - 1
 
-        return self._send(count()).result(HANG)
+        return int(self._send(count()).result(HANG))
 
     def close(self) -> None:
-        self._send(self.store.close()).result(HANG)
-        self._send(self.loop.shutdown_asyncgens()).result(HANG)
+        self.do(self.store.close)
+        self.do(self.loop.shutdown_asyncgens)
         self.loop.call_soon_threadsafe(self.loop.stop)
         self.thread.join(HANG)
         self.loop.close()
@@ -145,6 +157,10 @@ class Caller:
     def ask(self, verb: str, key: str = "k", *said: Any) -> Call:
         """One question, and what became of it."""
         return self.told(key, self.desk.begin(verb, key, *said))
+
+    def many(self, keys: list[str]) -> Call:
+        """One take for each of many keys, and what became of them."""
+        return self.told("", self.desk.begin("take_many", keys))
 
     def take(self, key: str = "k", cost: int = 1) -> Call:
         """Take, and what became of it."""

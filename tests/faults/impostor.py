@@ -1,4 +1,4 @@
-"""An impostor: listens like a Redis, understands the protocol, and answers whatever a test likes."""
+"""An impostor: listens like a Redis, understands its protocol, and answers what a test likes."""
 
 from __future__ import annotations
 

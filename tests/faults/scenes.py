@@ -1,4 +1,4 @@
-"""What can go wrong with a server and on the way to it: scenes, each with a beginning and an end."""
+"""What can go wrong with a server and on the way to it: scenes that begin and end."""
 
 from __future__ import annotations
 

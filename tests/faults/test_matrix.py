@@ -57,7 +57,9 @@ def problems(scene: Scene, mode: str, calls: list[Call]) -> list[str]:
     kinds = [problem.kind for problem in found if isinstance(problem, StoreUnavailable)]
     # On a busy machine, whatever else is wrong may also be late.
     odd = set() if scene.kinds == ANY else {*kinds} - {*scene.kinds, "timeout"}
-    wrong = [f"raised {problem!r}" for problem in found if not isinstance(problem, StoreUnavailable)]
+    wrong = [
+        f"raised {problem!r}" for problem in found if not isinstance(problem, StoreUnavailable)
+    ]
     if odd or (scene.outcome == FAILED and not {*scene.kinds} & {*kinds}):
         wrong.append(f"said {sorted({*kinds})}, not {sorted(scene.kinds)}")
     return wrong

@@ -141,7 +141,7 @@ def test_nobody_is_given_the_answer_to_another_question(
     getattr(bench.proxy, fault)()
     begun = [(key, caller.desk.begin("peek", key)) for key in keys]
     calls = [caller.told(key, one) for key, one in begun]
-    many = caller.ask("take_many", keys)
+    many = caller.many(keys)
 
     expected = {key: 1000 - number for number, key in enumerate(keys)}
     wrong = [call for call in calls if call.answer and call.answer.remaining != expected[call.key]]

@@ -15,5 +15,6 @@ cdef class Fallback:
     cdef object _try
     cdef readonly object _local
     cdef readonly dict _owed
-    cdef object _guard
+    cdef readonly dict _debits
+    cdef dict _tables
     cdef bint _restless(self, long long now) except -1

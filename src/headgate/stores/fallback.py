@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from headgate.algorithms.limit import Limit
 from headgate.decision import Decision
-from headgate.errors import StoreUnavailable
+from headgate.errors import LimitError, RateError, StoreUnavailable
 from headgate.rate import Rate
 from headgate.stores.lease import Lease
 from headgate.stores.store import FAR
@@ -43,8 +43,10 @@ class Fallback:
         self.awaited = awaited
         self._try = self._await if awaited else self._call
         self._local: Table | None = None
+        # By key: what was let in and not charged; and what was to be charged whatever is left.
         self._owed: dict[str, int] = {}
-        self._guard = threading.Lock()
+        self._debits: dict[str, int] = {}
+        self._tables: dict[int, Table] = {}
 
     @property
     def limits(self) -> tuple[Limit, ...]:
@@ -77,9 +79,11 @@ class Fallback:
             return self._undo(key, cost, now, due, memo)
         return self._try("release", key, cost, now, due, memo)
 
-    def lease(self, key: str, cost: int, now: int, want: int, least: int) -> Any:
-        """Take units to be spent elsewhere."""
-        return self._try("lease", key, cost, now, want, least)
+    def lease(
+        self, key: str, cost: int, now: int, want: int, least: int, back: int = 0, moment: int = 0
+    ) -> Any:
+        """Take units to be spent elsewhere, and give others back."""
+        return self._try("lease", key, cost, now, want, least, back, moment)
 
     def forget(self, key: str) -> Any:
         """Make `key` as if it had never been seen; raises where the store cannot be told."""
@@ -123,7 +127,7 @@ class Fallback:
         # It answered: whether anything is left of the time when it did not.
         if self.watch.row:
             self.watch.succeed()
-        return self._local is not None or bool(self._owed)
+        return self._local is not None or bool(self._owed) or bool(self._debits)
 
     def _without(
         self, verb: str, key: Any, cost: int, now: int, *said: Any, unknown: bool = False
@@ -140,7 +144,12 @@ class Fallback:
             decision, memo = self._share(verb, key, cost, now, said[0] if said else 0)
         else:
             decision = verdict(self.mode == "allow", self.limits[0])
-        if decision and verb in SPENDING and not unknown:
+        if verb == "charge" and not unknown:
+            # It has happened already, whatever is left; what is given back is owed no longer.
+            back = min(self._owed.get(key, 0), max(0, -cost))
+            self._owed[key] = self._owed.get(key, 0) - back
+            self._debits[key] = self._debits.get(key, 0) + cost + back
+        elif decision and verb in SPENDING and not unknown:
             self._owe(key, cost)
         if verb == "book":
             return decision, Local(memo, self._local, unknown)
@@ -155,9 +164,11 @@ class Fallback:
         # This process's part of the limit decides.
         table = self._local
         if table is None:
-            with self._guard:
-                parts = tuple(share(limit, self.watch.instances) for limit in self.limits)
-                table = self._local = self._local or Table(parts, CAPACITY)
+            parts = tuple(share(limit, self.watch.instances) for limit in self.limits)
+            # Whoever comes second gets the first one's: setting a default is atomic.
+            table = self._local = self._tables.setdefault(
+                self.watch.outages, Table(parts, CAPACITY)
+            )
         if verb == "peek":
             return marked(table.peek(key, cost, now)), None
         if verb == "charge":
@@ -181,18 +192,17 @@ class Fallback:
 
     def _debts(self, now: int) -> tuple[int, list[tuple[str, int]]]:
         # What was let in here and is not forgotten yet, by the share's own measure.
-        with self._guard:
-            owed, self._owed = self._owed, {}
-            table, self._local = self._local, None
-        debts = []
+        owed, self._owed = self._owed, {}
+        table, self._local = self._local, None
+        self._tables.clear()
+        debits, self._debits = self._debits, {}
         for key, units in owed.items():
             most = self.limits[0].limit
             if table is not None:
                 seen = table.peek(key, 0, now)
                 most = seen.limit - seen.remaining
-            if min(units, most) > 0:
-                debts.append((key, min(units, most)))
-        return now, debts
+            debits[key] = debits.get(key, 0) + min(units, most)
+        return now, [(key, units) for key, units in debits.items() if units]
 
     def _settle(self, now: int, debts: list[tuple[str, int]]) -> None:
         for key, units in debts:
@@ -200,7 +210,7 @@ class Fallback:
                 self.ledger.charge(key, units, now, FAR)
             except StoreUnavailable as problem:
                 if not problem.unknown:
-                    self._owe(key, units)
+                    self._debits[key] = self._debits.get(key, 0) + units
 
     async def _asettle(self, now: int, debts: list[tuple[str, int]]) -> None:
         for key, units in debts:
@@ -208,7 +218,7 @@ class Fallback:
                 await self.ledger.charge(key, units, now, FAR)
             except StoreUnavailable as problem:
                 if not problem.unknown:
-                    self._owe(key, units)
+                    self._debits[key] = self._debits.get(key, 0) + units
 
     def _sign(self) -> None:
         # A sign of life that does not arrive changes nothing: the next one may.
@@ -260,12 +270,14 @@ def share(limit: Limit, parts: int) -> Limit:
         options["initial"] //= parts
     if "penalty" in options:
         options["penalty"] = min(options["penalty"], size)
+    part = max(1, rate.count // parts)
     if not hasattr(limit, "burst"):
-        return type(limit)(Rate.of(max(1, rate.count // parts), rate.period), **options)
-    if options.get("refill") == "interval":
-        # It comes in one go: a part of it as often, not all of it more rarely.
-        return type(limit)(Rate.of(max(1, rate.count // parts), rate.period, size), **options)
-    return type(limit)(Rate.of(rate.count, rate.period * parts, size), **options)
+        return type(limit)(Rate.of(part, rate.period), **options)
+    if options.get("refill") != "interval":
+        with contextlib.suppress(RateError, LimitError):
+            return type(limit)(Rate.of(rate.count, rate.period * parts, size), **options)
+    # It comes in one go, or more rarely than can be counted: a part of it as often.
+    return type(limit)(Rate.of(part, rate.period, size), **options)
 
 
 async def nothing() -> None:
@@ -280,5 +292,5 @@ def later(work: Any) -> None:
 
 
 # Verbs whose units, if let in, are owed to the store.
-SPENDING = ("take", "book", "charge", "lease")
+SPENDING = ("take", "book", "lease")
 RUNNING: set[asyncio.Future[Any]] = set()

@@ -19,7 +19,7 @@ from headgate.drive import Flow
 from headgate.errors import StoreUnavailable
 
 if TYPE_CHECKING:
-    from headgate.stores.leased import Holding, Leased
+    from headgate.stores.leasing import Holding, Leased
 
 TENDED: weakref.WeakSet[Any] = weakref.WeakSet()
 
@@ -36,20 +36,23 @@ def sweep(ledger: Leased, now: int) -> Flow[None]:
     for key, held in list(ledger.held.items()):
         if now < max(held.until, held.closed):
             continue
-        with contextlib.suppress(StoreUnavailable):
-            yield from restore(ledger, key, held, now)
+        units = expired(ledger, held, now)
+        if units:
+            moment = min(now, ledger.clock.now())
+            with contextlib.suppress(StoreUnavailable):
+                yield Ask("charge", (key, -units, moment, held.moment))
         if now >= held.until + ledger.ttl:
             ledger.held.pop(key, None)
 
 
-def restore(ledger: Leased, key: str, held: Holding, now: int) -> Flow[None]:
-    """Give back what is unspent of a lease that is over: it was taken at its moment."""
+def expired(ledger: Leased, held: Holding, now: int) -> int:
+    """The unspent units of a lease that is over, which are no longer held."""
     with ledger.lock:
         if now < held.until or not held.units:
-            return
+            return 0
         units, held.units = held.units, 0
         held.batch = max(1, (held.taken - units) // 2)
-    yield Ask("charge", (key, -units, min(now, ledger.clock.now()), held.moment))
+    return units
 
 
 def tended(ledger: Leased) -> None:

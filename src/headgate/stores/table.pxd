@@ -39,6 +39,8 @@ cdef class Table:
     @cython.locals(decision=Decision)
     cdef Decision ask(self, long long mark, long long cost, long long now, long long patience, long long spend)
     @cython.locals(limit=Limit, rows=Rows)
+    cdef void visit(self, Decision decision, long long mark, long long cost, long long now, long long patience, long long spend) noexcept
+    @cython.locals(limit=Limit, rows=Rows)
     cdef void decide(self, Decision decision, long long mark, long long cost, long long now, long long patience, long long spend) noexcept
     @cython.locals(limit=Limit, council=Council)
     cdef void several(self, Decision decision, long long row, long long cost, long long now, long long patience, long long spend) noexcept

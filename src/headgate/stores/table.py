@@ -230,12 +230,18 @@ class Table:
         decision = Decision.__new__(Decision)
         if cython.compiled:
             with cython.critical_section(self):
-                self.enter()
-                self.decide(decision, mark, cost, now, patience, spend)
-                self.leave()
-        else:
+                if self.gate is None:
+                    self.decide(decision, mark, cost, now, patience, spend)
+                else:
+                    self.enter()
+                    self.visit(decision, mark, cost, now, patience, spend)
+                    self.leave()
+        elif self.gate is None:
             with self.lock:
                 self.decide(decision, mark, cost, now, patience, spend)
+        else:
+            with self.lock:
+                self.visit(decision, mark, cost, now, patience, spend)
         return decision
 
     def enter(self) -> None:
@@ -248,6 +254,24 @@ class Table:
             self.gate.leave()
 
     # From here on all is done under the lock.
+
+    def visit(
+        self, decision: Decision, mark: int, cost: int, now: int, patience: int, spend: int
+    ) -> None:
+        # Decide where other processes may do so next. The row of a single limit is noted here, so
+        # that `decide` need not ask whose rows they are; all else is noted where it changes.
+        rows = self.rows
+        limit = rows.only
+        if spend > 0 and limit is not None and cost <= limit.most:
+            row = rows.search(mark)
+            if row >= 0:
+                wait = 0
+                if limit.ring > 0:
+                    # Of a long row only what will change is worth a copy.
+                    wait, _, _, _, _, _ = limit.look(rows.cells, row + 2, now, now, cost, patience)
+                if wait <= patience:
+                    rows.note(row)
+        self.decide(decision, mark, cost, now, patience, spend)
 
     def decide(
         self, decision: Decision, mark: int, cost: int, now: int, patience: int, spend: int
@@ -281,8 +305,6 @@ class Table:
                 _, remaining, reset, a, b, c = limit.look(cells, row + 2, now, now, 0, FOREVER)
                 reset = limit.date(now, reset, FOREVER)
         elif why == 0:
-            if rows.desk is not None:
-                rows.desk.note(row)
             cells[row + 1] = now + reset + limit.lasting
             if limit.ring > 0:
                 limit.keep(cells, row + 2, now, cost, a, b, c)
@@ -312,8 +334,9 @@ class Table:
         patience: int,
         spend: int,
     ) -> None:
+        # A booking: decide, and keep the row as it was before and as it is after.
         memo.jot(self.rows, mark, memo.before)
-        self.decide(decision, mark, cost, now, patience, spend)
+        self.visit(decision, mark, cost, now, patience, spend)
         memo.jot(self.rows, mark, memo.after)
 
     def several(
@@ -366,6 +389,7 @@ class Table:
         remaining = reset = 0
         if limit.most >= 0:
             _, remaining, reset, a, b, c = limit.look(self.rows.cells, start, now, now, 0, FOREVER)
+            reset = limit.date(now, reset, FOREVER)
         decision.fill(2, limit.limit, max(0, remaining), 0, reset, limit)
 
     def mind(self, now: int) -> None:

@@ -54,9 +54,9 @@ class Pretender:
                     wire.sendall(self.reply(nonce))
 
 
-def right(nonce: bytes) -> bytes:
-    """The reply of a script that lets one in, three are left."""
-    return bulk(nonce + struct.pack("<Bqqq", 0, 0, 3, 1_000_000))
+def right(nonce: bytes, left: int = 3) -> bytes:
+    """The reply of a script that lets one in; so many are left."""
+    return bulk(nonce + struct.pack("<Bqqq", 0, 0, left, 1_000_000))
 
 
 def bulk(text: bytes) -> bytes:

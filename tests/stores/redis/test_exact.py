@@ -9,14 +9,15 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
 import pytest
 
 from headgate import GCRA, FixedWindow, Limit, SlidingLog, TokenBucket
-from tests.servers.launch import Server
+from tests.servers.launch import Server, fields
+from tests.servers.wire import Wire
 from tests.stores.redis.callers import COLOURS, Caller, url
 from tests.stores.redis.processes import together
 from tests.stores.redis.records import moment
@@ -147,7 +148,8 @@ def visit(way: str, colour: str, limits: tuple[Limit, ...], keys: list[str]) -> 
     with Caller(way, colour) as caller:
         limiter = caller.limiter(*limits, name="exact")
         if colour == "async":
-            return caller.run(crowd, limiter.thing, keys)
+            told: list[Answer] = caller.run(crowd, limiter.thing, keys)
+            return told
         return [seen(limiter, key) for key in keys]
 
 
@@ -189,7 +191,6 @@ def gathered(count: int, work: Callable[[int], Any]) -> list[Any]:
     return results
 
 
-def dialled(wire: Any) -> int:
+def dialled(wire: Wire) -> int:
     """How many connections the server has ever had."""
-    lines: Iterator[str] = iter(wire.ask("INFO", "stats").splitlines())
-    return next(int(line.split(":")[1]) for line in lines if "total_connections_rec" in line)
+    return int(fields(wire.ask("INFO", "stats"))["total_connections_received"])

@@ -6,7 +6,7 @@ import random
 import string
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate import GCRA, FixedWindow, Limit, LimitError, SlidingLog, TokenBucket
@@ -85,7 +85,6 @@ def test_what_a_server_sees_of_a_key_is_plain_and_short(key: str) -> None:
     assert len(shown) < 250
 
 
-@settings(max_examples=300)
 @given(st.lists(st.tuples(TEXT, TEXT.filter(bool)), min_size=2, max_size=6, unique=True))
 def test_no_two_pairs_of_key_and_name_share_a_place(pairs: list[tuple[str, str]]) -> None:
     places = {prefix((LIMIT,), name) + tag(key) for key, name in pairs}
@@ -191,11 +190,11 @@ def test_a_key_and_what_is_kept_for_it_have_the_slot_that_a_cluster_says(cluster
     keys = [*HOSTILE, *(f"user:{chance.randrange(10**9)}" for _ in range(200))]
     for key in keys:
         place = prefix((LIMIT,), "api") + tag(key)
+        said = [keyslot(cluster, place), keyslot(cluster, tag(key))]
 
-        assert slot(place) == slot(tag(key)) == keyslot(cluster, place) == keyslot(cluster, tag(key))
+        assert [slot(place), slot(tag(key))] == said, key
 
 
-@settings(max_examples=300)
 @given(TEXT)
 def test_a_slot_does_not_depend_on_limiter_or_limits(key: str) -> None:
     places = [
@@ -216,7 +215,7 @@ def test_keys_of_a_cluster_are_kept_where_their_slots_are(cluster: Cluster, colo
 
     expected = [prefix((LIMIT,), "api") + tag(key) for key in keys]
     kept = {node.port: set(node.ask("KEYS", "*")) for node in cluster.primaries()}
-    assert sorted(map(len, kept.values()))[0] > 0
+    assert min(map(len, kept.values())) > 0
     assert all(place.decode() in kept[cluster.owner(slot(place)).port] for place in expected)
 
 
@@ -225,7 +224,7 @@ def test_a_log_too_long_for_a_server_is_refused_when_it_is_opened(server: Server
         caller.limiter(SlidingLog("200000/day"))
 
     assert str(refused.value) == (
-        "on Redis a log has at most 100,000 moments a key, and [SlidingLog(\"200000/day\")] has "
+        'on Redis a log has at most 100,000 moments a key, and [SlidingLog("200000/day")] has '
         "200,004; use SlidingWindow"
     )
 

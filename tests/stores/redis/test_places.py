@@ -11,7 +11,7 @@ import pytest
 import redis
 import redis.asyncio
 
-from headgate import AsyncLimiter, Limiter
+from headgate import AsyncLimiter, Limiter, TokenBucket
 from headgate.stores.redis.async_store import AsyncRedisStore
 from headgate.stores.redis.place import Place, adopted, route
 from headgate.stores.redis.store import RedisStore
@@ -59,9 +59,7 @@ SECRET = "hush-hush"
     ],
 )
 @pytest.mark.parametrize("word", ["redis", "valkey"])
-def test_a_url_says_the_way(
-    url: str, kind: str, seeds: list[str], entry: Place, word: str
-) -> None:
+def test_a_url_says_the_way(url: str, kind: str, seeds: list[str], entry: Place, word: str) -> None:
     way = route(url.replace("redis", word, 1) if url.startswith("redis") else url)
 
     assert (way.kind, list(map(str, way.seeds)), way.entry) == (kind, seeds, entry)
@@ -148,6 +146,15 @@ def test_sentinels_have_a_password_of_their_own() -> None:
             "redis://[::1",
             "store 'redis://[::1': '[::1' is no address; an IPv6 one is written [::1]:6379",
         ),
+        ("redis://box#x", "store 'redis://box#x': there is nothing to say after a #"),
+        (
+            "redis://a,b",
+            "store 'redis://a,b': several hosts are a redis+cluster:// or redis+sentinel://",
+        ),
+        (
+            "redis+cluster://box/3",
+            "store 'redis+cluster://box/3': a cluster has one database; leave the number out",
+        ),
         (
             "redis://box?sockettimeout=3",
             "store 'redis://box': unknown option 'sockettimeout'; known are db, sentinel_password, "
@@ -193,6 +200,23 @@ def test_a_budget_is_a_number_of_seconds(store: type[Any], budget: object) -> No
         store("redis://box", budget=budget)
 
     assert str(wrong.value) == f"budget is a number of seconds above 0, not {budget!r}"
+
+
+@pytest.mark.parametrize("lines", [0, -1, True, None, "1", 1.5])
+def test_lines_are_a_number_of_connections(lines: Any) -> None:
+    with pytest.raises(ValueError) as wrong:
+        RedisStore("redis://box", lines=lines)
+
+    assert str(wrong.value) == (f"lines is a whole number of connections from 1 on, not {lines!r}")
+
+
+@pytest.mark.parametrize("name", [None, 5, b"api"])
+@pytest.mark.parametrize("store", [RedisStore, AsyncRedisStore])
+def test_a_name_is_a_text(store: type[Any], name: Any) -> None:
+    with pytest.raises(TypeError) as wrong:
+        store("redis://box").open((TokenBucket("1/s"),), name)
+
+    assert str(wrong.value) == f"name is a str, not {name!r}"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import pytest
 
 from headgate import (
     GCRA,
-    Decision,
     FixedWindow,
     LeakyBucket,
     Limit,
@@ -25,6 +24,7 @@ from headgate.stores.table import Table
 from tests.conformance.limits import LIMITS
 from tests.servers.launch import Server
 from tests.servers.waiting import until
+from tests.servers.wire import Wire
 from tests.stores.redis.callers import COLOURS, Caller
 from tests.stores.redis.records import moment, place, read, value
 
@@ -224,17 +224,16 @@ def test_large_numbers_are_kept_to_the_last_digit(server: Server, limit: Limit, 
     most = limit.most
     with Caller(server.url) as caller, server.wire() as wire:
         ledger = caller.open((limit,), "large", ManualClock())
-        told: list[list[Decision]] = []
-        for one in (table, ledger):
-            told.append(
-                [
-                    one.take("k", most // 3 + 1, now, 0),
-                    one.take("k", most // 3, now + 1, 0),
-                    one.charge("k", min(limit.heaviest, 1 << 50), now + 2, FAR),
-                    one.charge("k", -most, now + 3, now),
-                    one.take("k", most, now + SECOND, limit.horizon),
-                ]
-            )
+        told = [
+            [
+                one.take("k", most // 3 + 1, now, 0),
+                one.take("k", most // 3, now + 1, 0),
+                one.charge("k", min(limit.heaviest, 1 << 50), now + 2, FAR),
+                one.charge("k", -most, now + 3, now),
+                one.take("k", most, now + SECOND, limit.horizon),
+            ]
+            for one in (table, ledger)
+        ]
         cells = read(wire, place((limit,), "large", "k")).cells
 
     assert (told[1], cells) == (told[0], table.read("k"))
@@ -254,7 +253,7 @@ def test_a_record_is_laid_out_as_documented(server: Server, clock: ManualClock) 
     assert raw == struct.pack("<Bqqqqqq", 1, 7_000_000, 7_000_000, 7_200_000, 0, 0, 2)
 
 
-def kept(wire: object, limits: tuple[Limit, ...]) -> tuple[bytes | None, int]:
+def kept(wire: Wire, limits: tuple[Limit, ...]) -> tuple[bytes | None, int]:
     """All that a server keeps for the key: the value, and when it expires."""
     where = place(limits, "full", "k")
     return value(wire, where), wire.ask("PEXPIRETIME", where)

@@ -1,9 +1,10 @@
-"""Replies: each belongs to its question, or nobody believes it, and the line it came on is given up."""
+"""Replies: one that does not belong to its question is not believed, nor is its line any more."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
+from itertools import count
 
 import pytest
 
@@ -23,7 +24,10 @@ WRONG = {
     "nothing": lambda nonce: b"$-1\r\n",
     "a list": lambda nonce: b"*1\r\n" + right(nonce),
     "no protocol": lambda nonce: b"HTTP/1.1 400 Bad Request\r\n\r\n",
-    "nothing but the nonce": lambda nonce: bulk(nonce),
+}
+# These belong to their question, and say too little.
+SHORT = {
+    "nothing but the nonce": bulk,
     "a decision cut short": lambda nonce: bulk(nonce + b"\0" * 24),
 }
 
@@ -36,9 +40,7 @@ def test_a_reply_that_answers_its_question_is_believed(colour: str) -> None:
 
 @colours
 @pytest.mark.parametrize("reply", WRONG)
-def test_a_reply_that_does_not_answer_its_question_is_not_believed(
-    colour: str, reply: str
-) -> None:
+def test_a_reply_that_does_not_answer_its_question_is_not_believed(colour: str, reply: str) -> None:
     with Pretender(WRONG[reply]) as server, Caller(server.url, colour) as caller:
         with pytest.raises(StoreUnavailable) as refused:
             caller.limiter("9/s").take("k")
@@ -47,6 +49,18 @@ def test_a_reply_that_does_not_answer_its_question_is_not_believed(
             "protocol",
             f"127.0.0.1:{server.port} sent a reply that answers another question",
         )
+
+
+@colours
+@pytest.mark.parametrize("reply", SHORT)
+def test_a_reply_that_says_too_little_is_not_believed(colour: str, reply: str) -> None:
+    with Pretender(SHORT[reply]) as server, Caller(server.url, colour) as caller:
+        limiter = caller.limiter("9/s")
+        with pytest.raises(StoreUnavailable) as refused:
+            limiter.take("k")
+        server.reply = right
+
+        assert (refused.value.kind, limiter.take("k").remaining) == ("protocol", 3)
 
 
 @colours
@@ -64,28 +78,38 @@ def test_the_line_that_a_wrong_reply_came_on_is_given_up(colour: str, reply: str
 
 @colours
 def test_a_reply_too_many_is_not_taken_for_the_next_one(colour: str) -> None:
-    with Pretender(lambda nonce: right(nonce) + right(nonce)) as server:
-        with Caller(server.url, colour) as caller:
-            limiter = caller.limiter("9/s")
-            decisions = []
-            for _ in range(3):
-                try:
-                    decisions.append(limiter.take("k").remaining)
-                except StoreUnavailable as refused:
-                    decisions.append(refused.kind)
+    def twice(nonce: bytes) -> bytes:
+        left = 9 - len(decisions)
+        return right(nonce, left) + right(nonce, left)
 
-    # The one that came too early is noticed before the next question, or with it.
-    assert decisions[0] == 3
-    assert set(decisions) <= {3, "protocol", "connection"}
+    decisions: list[object] = []
+    with Pretender(twice) as server, Caller(server.url, colour) as caller:
+        limiter = caller.limiter("9/s")
+        for _ in range(4):
+            try:
+                decisions.append(limiter.take("k").remaining)
+            except StoreUnavailable as refused:
+                decisions.append(refused.kind)
+
+    # It is noticed before the next question, or with it; in no case is it believed.
+    assert decisions[0] == 9
+    assert [9 - n for n in range(4) if decisions[n] not in ("protocol", "connection")] == [
+        left for left in decisions if isinstance(left, int)
+    ]
     assert server.connections >= 2
 
 
 @colours
 def test_one_wrong_reply_among_many_spoils_them_all(colour: str) -> None:
-    turns = iter(range(1000))
-    with Pretender(lambda nonce: right(bytes(8) if next(turns) == 5 else nonce)) as server:
-        with Caller(server.url, colour) as caller, pytest.raises(StoreUnavailable) as refused:
-            caller.limiter("9/s").take_many([f"key:{n}" for n in range(10)])
+    turns = count()
+
+    def sixth(nonce: bytes) -> bytes:
+        return right(bytes(8) if next(turns) == 5 else nonce)
+
+    with Pretender(sixth) as server, Caller(server.url, colour) as caller:
+        limiter = caller.limiter("9/s")
+        with pytest.raises(StoreUnavailable) as refused:
+            limiter.take_many([f"key:{n}" for n in range(10)])
 
     assert refused.value.kind == "protocol"
 
@@ -121,7 +145,7 @@ def test_a_reply_that_comes_too_late_meets_nobody() -> None:
         with pytest.raises(StoreUnavailable) as refused:
             limiter.take("k")
         late.set()
-        server.reply = lambda nonce: right(nonce).replace(b"\3", b"\2")
+        server.reply = lambda nonce: right(nonce, 2)
         caller.store.budget = 10.0
 
         assert (refused.value.kind, limiter.take("k").remaining) == ("timeout", 2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from math import inf
 from typing import Any
 
@@ -22,7 +22,7 @@ class Actor:
         self.ledger = ledger
         self.bookings: list[tuple[int, int, Any]] = []
 
-    def perform(self, act: Act) -> Decision:
+    def perform(self, act: Act) -> Any:
         """Do it, and answer what was decided, or what is true then."""
         ledger = self.ledger
         if act.do == "take":
@@ -38,7 +38,7 @@ class Actor:
             ledger.release(KEY, cost, act.now, due, memo)
         return ledger.peek(KEY, act.cost, act.now)
 
-    def book(self, act: Act) -> Decision:
+    def book(self, act: Act) -> Any:
         decision, memo = self.ledger.book(KEY, act.cost, act.now, act.extra)
         if decision:
             due = act.now + round(decision.retry_after * 1e6)
@@ -46,8 +46,10 @@ class Actor:
         return decision
 
 
-def onward(limits: tuple[Limit, ...], chance: random.Random) -> Generator[Act, Decision, None]:
-    """Acts under a clock that never goes back, with cancels of what was really booked.
+def onward(
+    limits: tuple[Limit, ...], chance: random.Random, back: int = 0
+) -> Generator[Act, Decision, None]:
+    """Acts under a clock that goes back by `back` at most, with cancels of what was really booked.
 
     One of the limits says what it is worth asking; no act is beyond what all of them can count.
     """
@@ -56,11 +58,11 @@ def onward(limits: tuple[Limit, ...], chance: random.Random) -> Generator[Act, D
     heaviest = min(limit.heaviest for limit in limits)
     trace = acts(lead, chance)
     act = next(trace)
-    now = seen = BEGIN
+    now = seen = latest = BEGIN
     dues = [0]
     while True:
-        now += min(max(0, act.now - seen), 3 * lead.rate.period)
-        seen = act.now
+        now = max(latest - back, now + min(act.now - seen, 3 * lead.rate.period))
+        seen, latest = act.now, max(latest, now)
         extra = min(act.extra, longest)
         if act.do == "charge":
             extra = FAR if act.extra == FAR else chance.choice(dues)
@@ -72,7 +74,9 @@ def onward(limits: tuple[Limit, ...], chance: random.Random) -> Generator[Act, D
         act = trace.send(told)
 
 
-def booking(trace: Generator[Act, Decision, None], chance: random.Random) -> Iterator[Any]:
+def booking(
+    trace: Generator[Act, Decision, None], chance: random.Random
+) -> Generator[Act, Decision, None]:
     """The same trace with some of its takes booked, and some acts replaced by a cancel."""
     act = next(trace)
     booked = 0
@@ -95,7 +99,7 @@ def plain(decision: Decision) -> Told:
     return decision.allowed, wait, decision.remaining, round(decision.reset_after * 1e6)
 
 
-def agree(trace: Any, length: int, memory: Any, distant: Any) -> None:
+def agree(trace: Generator[Act, Decision, None], length: int, memory: Any, distant: Any) -> None:
     """Play `length` acts on two ledgers, or fail with the acts that led to a difference."""
     actors = Actor(memory), Actor(distant)
     done = []

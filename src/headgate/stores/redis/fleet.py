@@ -187,13 +187,20 @@ def title(fleet: Fleet) -> str:
 def told(fleet: Fleet, key: bytes, payload: bytes) -> Flow[Any]:
     """The reply to a plain command from whoever has `key`; it may be given twice without harm."""
     place = fleet.place(key)
-    for _ in range(HOPS):
+    for hop in range(HOPS):
         if place is None:
             yield Find()
             place = fleet.place(key)
         if place is None:
             break
-        reply = yield Tell(place, payload)
+        try:
+            reply = yield Tell(place, payload)
+        except StoreUnavailable:
+            fleet.doubt(place)
+            if fleet.route.kind == "single" or hop:
+                raise
+            place = None
+            continue
         if not isinstance(reply, Refusal):
             return reply
         place, _, _ = onward(fleet, place, reply, True, False)

@@ -200,9 +200,15 @@ class RedisLedger:
         when = due if self.tongue.given else memo.due
         return self._verb(self.tongue.nothing, "release", key, cost, now, 0, when, memo)
 
-    def lease(self, key: str, cost: int, now: int, want: int, least: int) -> Any:
-        """Take up to `want` units, at least `least`, to be spent elsewhere."""
-        return self._verb(self.tongue.lease, "lease", key, cost, now, want, least)
+    def lease(
+        self, key: str, cost: int, now: int, want: int, least: int, back: int = 0, moment: int = 0
+    ) -> Any:
+        """Take up to `want` units, at least `least`, to be spent elsewhere.
+
+        `back` units of a lease taken at `moment` are given back first.
+        """
+        memo = Memo(0, b"%d" % back, b"%d" % moment) if back else None
+        return self._verb(self.tongue.lease, "lease", key, cost, now, want, least, memo)
 
     def forget(self, key: str) -> Any:
         """Make `key` as if it had never been seen."""

@@ -12,6 +12,9 @@ from headgate.stores.redis.wire import NONCE, Call, Question, bulk
 
 KEY = f"headgate:{LAYOUT}:{{instances}}".encode()
 
+# No fleet is larger; a reply that says so is damaged.
+MOST = 100_000
+
 
 class Pulse:
     """This process among those that use a store."""
@@ -33,7 +36,7 @@ class Pulse:
 
     def read(self, reply: bytes) -> int:
         """How many there are."""
-        return max(1, int(struct.unpack_from("<q", reply, NONCE)[0]))
+        return min(MOST, max(1, int(struct.unpack_from("<q", reply, NONCE)[0])))
 
     def turned(self, reply: bytes) -> bool:
         """No calendar here."""

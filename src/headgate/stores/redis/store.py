@@ -7,7 +7,6 @@ they differ in how they wait. Neither decides what happens without a server: the
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 from headgate.algorithms.limit import Limit
@@ -20,7 +19,16 @@ from headgate.stores.redis.ledger import RedisLedger, Tongue
 from headgate.stores.redis.place import Place, Route, adopted, route
 from headgate.stores.redis.pulse import Pulse
 from headgate.stores.redis.switchboard import Switchboard
-from headgate.stores.redis.wire import STRANGE, Question, Refusal, Unsent, command, foreign, reader
+from headgate.stores.redis.wire import (
+    STRANGE,
+    Question,
+    Refusal,
+    Unsent,
+    command,
+    foreign,
+    late,
+    reader,
+)
 from headgate.stores.watch import Watch
 
 # Seconds that a check may take, whatever it meets on the way.
@@ -45,7 +53,6 @@ class RedisStore:
         self._clock = SystemClock()
         self._board = Switchboard(self._clock, budget, whole(lines))
         self._pulse = Pulse()
-        self._finding = threading.Lock()
         reader()
 
     def open(
@@ -140,9 +147,17 @@ class RedisStore:
         if isinstance(effect, Send):
             return self._board.ask(*effect, deadline)
         if isinstance(effect, Find):
-            with self._finding:
-                return drive(found(self.fleet), lambda tell: self._perform(tell, deadline))
+            return self._find(deadline)
         return self._board.tell(effect.place, effect.payload, 1, deadline)[0]
+
+    def _find(self, deadline: int) -> None:
+        left = max(0, deadline - self._clock.now()) / 1e6
+        if not self._board.finding.acquire(timeout=left):
+            raise late(shown(self.route), self.budget)
+        try:
+            drive(found(self.fleet), lambda tell: self._perform(tell, deadline))
+        finally:
+            self._board.finding.release()
 
     def _forget(self, key: bytes) -> None:
         self._tell(key, command("UNLINK", key))

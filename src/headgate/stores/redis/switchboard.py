@@ -34,6 +34,8 @@ class Switchboard:
         self.open: dict[Spot, int] = {}
         self.waiting = 0
         self.free = threading.Condition()
+        # One search for who is who at a time; here, because a forked child needs a new one.
+        self.finding = threading.Lock()
 
     def ask(self, place: Place, question: Question, full: bool, asking: bool, deadline: int) -> Any:
         """The reply of a server to a question."""

@@ -178,6 +178,10 @@ elseif verb == 'charge' then
   spend(cost, due)
   return decide(0, 0, false)
 elseif verb == 'lease' then
+  if ARGV[7] then
+    -- What is unspent of the last lease goes back first.
+    spend(-ARGV[7], ARGV[8] + 0)
+  end
   return lease(cost, patience, due)
 elseif verb == 'book' then
   local before = whole()

@@ -1,4 +1,4 @@
-# C types of leased.py, for Cython.
+# C types of leasing.py, for Cython.
 cimport cython
 from headgate.decision cimport Decision
 

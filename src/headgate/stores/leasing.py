@@ -1,0 +1,264 @@
+"""Leasing: a ledger that spends what it has fetched from another, and fetches when that is gone.
+
+Decides under its own lock, and tells what has to be asked of the store behind as flows, so that it
+serves both colours.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from headgate.algorithms.limit import Limit
+from headgate.algorithms.token_bucket import TokenBucket
+from headgate.algorithms.warm_up import WarmUp
+from headgate.clock import Clock, microseconds
+from headgate.decision import Decision
+from headgate.drive import Flow, adrive, drive
+from headgate.stores.lease import Lease
+from headgate.stores.sweep import Ask, expired, sweep, tend, tended
+
+# Keys that may have a lease at once; others are decided by the store.
+KEYS = 100_000
+
+
+class Holding:
+    """What is held of one key: units, until when, and what the store said of it last."""
+
+    __slots__ = (
+        "asked", "batch", "closed", "least", "limit", "moment", "reset", "rest", "rule", "taken",
+        "units", "until",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.units = self.until = self.moment = self.taken = 0
+        # Until when so many units, or more, are refused; and the least that was asked for.
+        self.closed = self.asked = self.least = 0
+        self.batch = 0
+        self.limit = self.rest = self.reset = 0
+        self.rule = ""
+
+
+class Spent(NamedTuple):
+    """The memo of a booking paid out of a lease."""
+
+    moment: int
+
+
+class Leased:
+    """A ledger that spends leases of another; its verbs are awaited where the other's are."""
+
+    def __init__(self, ledger: Any, clock: Clock, ttl: float, most: int, awaited: bool) -> None:
+        self.ledger = ledger
+        self.clock = clock
+        self.ttl = microseconds(ttl)
+        self.most = most
+        self.awaited = awaited
+        self.held: dict[str, Holding] = {}
+        # At the end of a window a fair number would mean the next window: there, each unit counts.
+        buckets = all(hasattr(limit, "burst") for limit in ledger.limits)
+        fair = min(limit.limit for limit in ledger.limits) // 8 if buckets else 1
+        self._least = max(1, fair)
+        # What has a price for being refused, or lends, or is not spent by the unit, is not leased.
+        plain = all(leasable(limit) for limit in ledger.limits)
+        self._fits = min(limit.most for limit in ledger.limits) if plain else 0
+        self.lock = threading.RLock()
+        self.tended = False
+        tended(self)
+
+    @property
+    def limits(self) -> tuple[Limit, ...]:
+        """The limits it goes by."""
+        return self.ledger.limits  # type: ignore[no-any-return]
+
+    def take(self, key: str, cost: int, now: int, patience: int) -> Any:
+        """Spend `cost` of what is held, or of what can be fetched."""
+        if self.awaited:
+            return self._atake(key, cost, now, patience)
+        decision = self.spend(key, cost, now)
+        if decision is None:
+            decision = drive(self._fetch(key, cost, now, patience), self._perform)
+        return decision
+
+    async def _atake(self, key: str, cost: int, now: int, patience: int) -> Decision:
+        decision = self.spend(key, cost, now)
+        if decision is None:
+            decision = await adrive(self._fetch(key, cost, now, patience), self._aperform)
+        return decision
+
+    def spend(self, key: str, cost: int, now: int) -> Decision | None:
+        """Decide out of what is held, or say that it does not suffice."""
+        held = self.held.get(key)
+        if held is None:
+            return None
+        with self.lock:
+            if held.units >= cost > 0 and now < held.until:
+                held.units -= cost
+                decision = Decision.__new__(Decision)
+                left = held.rest + held.units
+                decision.fill(0, held.limit, left, 0, held.reset, held.rule)
+                return decision
+            if (
+                now < held.closed
+                and 0 < cost <= self._fits
+                and max(cost - held.units, held.least) >= held.asked
+            ):
+                wait = held.closed - now
+                decision = Decision.__new__(Decision)
+                decision.fill(1, held.limit, held.rest, wait, max(wait, held.reset), held.rule)
+                return decision
+        return None
+
+    def take_many(self, keys: Sequence[str], cost: int, now: int) -> Any:
+        """Decide for each key in turn."""
+        if self.awaited:
+            return self._amany(keys, cost, now)
+        return [self.take(key, cost, now, 0) for key in keys]
+
+    def peek(self, key: str, cost: int, now: int) -> Any:
+        """What `take` would answer; what is held counts as left."""
+        return self._run(self._look(key, cost, now))
+
+    def charge(self, key: str, cost: int, now: int, due: int) -> Any:
+        """Spend `cost` whatever is left, or give it back; what is held stays."""
+        held = self.held.get(key)
+        if held is not None:
+            held.closed = 0
+        return self.ledger.charge(key, cost, now, due)
+
+    def book(self, key: str, cost: int, now: int, patience: int) -> Any:
+        """`take`, out of what is held if it is there, and a memo by which to undo it."""
+        return self._run(self._book(key, cost, now, patience))
+
+    def release(self, key: str, cost: int, now: int, due: int, memo: Any) -> Any:
+        """Undo a booking: back to what is held while its lease lives, else to the store."""
+        if not isinstance(memo, Spent):
+            return self.ledger.release(key, cost, now, due, memo)
+        return self._run(self._release(key, cost, now, memo))
+
+    def forget(self, key: str) -> Any:
+        """Make `key` as if it had never been seen."""
+        self.held.pop(key, None)
+        return self.ledger.forget(key)
+
+    def sweep(self, now: int) -> Any:
+        """Give back what has outlived its lease, and forget keys that are idle."""
+        return self._run(sweep(self, now))
+
+    def surrender(self) -> None:
+        """Give back everything."""
+        drive(sweep(self, 1 << 62), self._perform)
+
+    async def asurrender(self) -> None:
+        """`surrender`, awaited."""
+        await adrive(sweep(self, 1 << 62), self._aperform)
+
+    async def _amany(self, keys: Sequence[str], cost: int, now: int) -> list[Decision]:
+        return [await self._atake(key, cost, now, 0) for key in keys]
+
+    def _fetch(self, key: str, cost: int, now: int, patience: int) -> Flow[Decision]:
+        # A new lease, or what the store says where none is to be had.
+        if cost < 1 or patience or cost > self._fits or not self._room(key, now):
+            plain: Decision = yield Ask("take", (key, cost, now, patience))
+            return plain
+        held = self.held.setdefault(key, Holding())
+        decision = None
+        while decision is None:
+            back, moment = expired(self, held, now), held.moment
+            want = max(cost, self._size(held, now))
+            least = max(1, min(want // 4, self._least))
+            # What is held counts, once the rest is granted.
+            need = max(1, cost - held.units)
+            lease: Lease = yield Ask("lease", (key, need, now, want, least, back, moment))
+            self._keep(held, lease, now)
+            decision = self._note(held, lease, cost, now)
+            if not decision and not lease.decision.degraded:
+                held.asked, held.least = max(need, least), least
+        return decision
+
+    def _size(self, held: Holding, now: int) -> int:
+        # Twice as many as last time if they were gone before half of their time was over.
+        if held.taken:
+            quick = now < held.until - self.ttl // 2
+            held.batch = min(self.most, held.batch * 2) if quick else max(1, held.batch // 2)
+        else:
+            held.batch = 1
+        return held.batch
+
+    def _keep(self, held: Holding, lease: Lease, now: int) -> None:
+        # Units of a lease that is not over keep its end: none may live longer than its own.
+        with self.lock:
+            if not lease.units:
+                return
+            if held.units:
+                held.until = min(held.until, now + self.ttl)
+                held.moment = min(held.moment, lease.moment)
+            else:
+                held.until, held.moment = now + self.ttl, lease.moment
+            held.units += lease.units
+            held.taken = lease.units
+        tend(self)
+
+    def _note(self, held: Holding, lease: Lease, cost: int, now: int) -> Decision | None:
+        # The answer; none where others were quicker to spend what was granted.
+        decision = lease.decision
+        with self.lock:
+            held.limit, held.rule = decision.limit, decision.rule
+            held.rest, held.reset = decision.remaining, microseconds(decision.reset_after)
+            held.closed = 0
+            if lease.units and held.units < cost:
+                return None
+            if lease.units:
+                held.units -= cost
+                if not decision.degraded:
+                    left = decision.remaining + held.units
+                    decision.fill(0, held.limit, left, 0, held.reset, held.rule)
+            elif not decision.degraded:
+                held.closed = now + microseconds(decision.retry_after)
+        return decision
+
+    def _room(self, key: str, now: int) -> bool:
+        return key in self.held or len(self.held) < KEYS
+
+    def _look(self, key: str, cost: int, now: int) -> Flow[Decision]:
+        seen: Decision = yield Ask("peek", (key, cost, now))
+        held = self.held.get(key)
+        if held is None or not held.units or now >= held.until:
+            return seen
+        rest = min(seen.limit, seen.remaining + held.units)
+        if seen or held.units >= cost:
+            return Decision(True, seen.limit, rest, 0.0, seen.reset_after, seen.rule, seen.degraded)
+        return seen
+
+    def _book(self, key: str, cost: int, now: int, patience: int) -> Flow[tuple[Decision, Any]]:
+        spent = self.spend(key, cost, now)
+        if spent:
+            return spent, Spent(self.held[key].moment)
+        booking: tuple[Decision, Any] = yield Ask("book", (key, cost, now, patience))
+        return booking
+
+    def _release(self, key: str, cost: int, now: int, memo: Spent) -> Flow[None]:
+        held = self.held.get(key)
+        with self.lock:
+            if held is not None and held.moment == memo.moment and now < held.until:
+                held.units += cost
+                return
+        yield Ask("charge", (key, -cost, now, memo.moment))
+
+    def _run(self, steps: Flow[Any]) -> Any:
+        if self.awaited:
+            return adrive(steps, self._aperform)
+        return drive(steps, self._perform)
+
+    def _perform(self, effect: Ask) -> Any:
+        return getattr(self.ledger, effect.verb)(*effect.said)
+
+    async def _aperform(self, effect: Ask) -> Any:
+        return await getattr(self.ledger, effect.verb)(*effect.said)
+
+
+def leasable(limit: Limit) -> bool:
+    """Whether units of it can be spent elsewhere than they are taken."""
+    lends = isinstance(limit, WarmUp) or (isinstance(limit, TokenBucket) and bool(limit.borrow))
+    return not lends and not limit.penalty
