@@ -7,9 +7,10 @@ there once: who was let in first was told that one less than all is left, and so
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -133,6 +134,28 @@ def test_threads_hear_the_answers_to_their_own_questions(server: Server) -> None
 
     expected = [[Answer(f"{n}", True, 999 - turn) for turn in range(40)] for n in range(32)]
     assert told == expected
+
+
+@pytest.fixture
+def hasty() -> Iterator[None]:
+    """Let threads be switched as often as can be."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(usual)
+
+
+@pytest.mark.usefixtures("hasty")
+def test_threads_that_turn_the_page_of_a_calendar_charge_each_key_once(
+    valkey: Server, scale: int
+) -> None:
+    keys = [f"key:{number}" for number in range(50)]
+    with Caller(valkey.url) as caller:
+        for _ in range(40 * scale):
+            limiter = caller.limiter(FixedWindow("1000 per 30day", calendar="month"))
+            gathered(4, lambda number, limiter=limiter: limiter.take_many(keys))
+
+            assert {limiter.peek(key).remaining for key in keys} == {996}
 
 
 def test_event_loops_of_many_threads_share_one_store(server: Server) -> None:

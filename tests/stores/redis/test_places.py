@@ -11,7 +11,7 @@ import pytest
 import redis
 import redis.asyncio
 
-from headgate import AsyncLimiter, Limiter, TokenBucket
+from headgate import AsyncLimiter, Limiter
 from headgate.stores.redis.async_store import AsyncRedisStore
 from headgate.stores.redis.place import Place, adopted, route
 from headgate.stores.redis.store import RedisStore
@@ -211,10 +211,10 @@ def test_lines_are_a_number_of_connections(lines: Any) -> None:
 
 
 @pytest.mark.parametrize("name", [None, 5, b"api"])
-@pytest.mark.parametrize("store", [RedisStore, AsyncRedisStore])
-def test_a_name_is_a_text(store: type[Any], name: Any) -> None:
+@pytest.mark.parametrize("kind", [Limiter, AsyncLimiter])
+def test_a_name_is_a_text(kind: type[Any], name: Any) -> None:
     with pytest.raises(TypeError) as wrong:
-        store("redis://box").open((TokenBucket("1/s"),), name)
+        kind("1/s", store="redis://box", name=name)
 
     assert str(wrong.value) == f"name is a str, not {name!r}"
 

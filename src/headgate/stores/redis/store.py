@@ -81,9 +81,13 @@ class RedisStore:
         deadline = self._clock.now() + round(self.budget * 1e6)
         if isinstance(key, list):
             replies = self._many([phrase(one, *said) for one in key], deadline)
-            if any(map(tongue.turned, replies)):
-                return [self._carry(tongue, read, phrase, one, *said) for one in key]
-            return [self._read(read, reply) for reply in replies]
+            # Only what came to nothing because a page has turned is asked again.
+            return [
+                self._carry(tongue, read, phrase, one, *said)
+                if tongue.turned(reply)
+                else self._read(read, reply)
+                for one, reply in zip(key, replies, strict=True)
+            ]
         reply = self._ask(phrase(key, *said), deadline)
         while tongue.turned(reply):
             reply = self._ask(phrase(key, *said), deadline)
