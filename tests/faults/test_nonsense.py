@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
@@ -141,6 +142,33 @@ def test_an_answer_to_another_question_is_never_taken_for_this_one(
 
     assert isinstance(call.problem, StoreUnavailable)
     assert call.problem.kind == "protocol"
+
+
+@pytest.mark.parametrize("colour", COLOURS)
+def test_a_refusal_that_comes_twice_makes_nobody_ask_again(
+    colour: str, hire: Callable[..., Caller]
+) -> None:
+    # Refusals carry no nonce: the second of two is met by a question that has been executed, and
+    # whose own answer is still on its way until somebody says something else.
+    executed: Counter[bytes] = Counter()
+    refusals, late = [2 * b"-NOSCRIPT No matching script.\r\n"], [b""]
+
+    def answer(words: list[bytes]) -> bytes:
+        if refusals:
+            return refusals.pop()
+        if words[0] not in {b"EVAL", b"EVALSHA"}:
+            late.append(bulk(words[-1]))
+            return b"".join(late.pop(0) for _ in range(len(late)))
+        executed[words[3]] += 1
+        late.append(bulk(nonce(words) + YES))
+        return b""
+
+    with Impostor(answer) as impostor:
+        url = ROUTES["single"].format(port=impostor.port)
+        caller = hire(colour, LIMIT, url=url, mode="raise", clock=ManualClock())
+        caller.many(["a", "b", "c"])
+
+    assert max(executed.values()) == 1
 
 
 def foreign(calls: list[Call]) -> list[BaseException]:

@@ -157,7 +157,7 @@ def test_a_late_reply_is_nobodys(colour: str, bench: Bench, hire: Callable[..., 
     judge(bench, clock).debit("late", 500)
     until(lambda: caller.back("probe"), "the store to be known")
 
-    bench.proxy.latency(0.06)
+    bench.proxy.latency(60)
     late = caller.ask("peek", "late")
     bench.proxy.heal()
     until(lambda: caller.back("probe"), "the store to be back")

@@ -18,7 +18,7 @@ from headgate import (
     TokenBucket,
     WarmUp,
 )
-from headgate.stores.fallback import share
+from headgate.stores.share import share
 from headgate.testing import admitted, greedy, play
 from tests.conformance.limits import LIMITS
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import subprocess
 import sys
 from pathlib import Path
@@ -53,6 +54,12 @@ class Crew:
         """The answer to the task that was given last."""
         assert hand.stdout is not None
         return json.loads(hand.stdout.readline())
+
+    def busy(self, hand: subprocess.Popen[str]) -> bool:
+        """Whether a hand is still at its task: it has neither answered nor ended."""
+        assert hand.stdout is not None
+        answered, _, _ = select.select([hand.stdout], [], [], 0)
+        return not answered
 
     def dismiss(self, hand: subprocess.Popen[str]) -> None:
         """Kill a hand, in whatever it is doing."""

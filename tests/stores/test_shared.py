@@ -164,6 +164,14 @@ def test_a_removed_store_goes_on_for_those_who_have_it_open(folder: str) -> None
     assert ledger.take("a", 1, NOW, 0).remaining == 5
 
 
+def test_who_opens_a_limiter_after_the_store_was_removed_meets_the_others(folder: str) -> None:
+    first = SharedStore("api", 100, folder)
+    SharedStore("api", 100, folder).remove()
+    SharedStore("api", 100, folder).open(BUCKET, "logins").take("a", 4, NOW, 0)
+
+    assert first.open(BUCKET, "logins").peek("a", 0, NOW).remaining == 6
+
+
 @pytest.mark.parametrize(
     ("how", "left"), [(SCALE, [60, 100]), (KEEP, [6, 10]), (RESET, [100, 100])]
 )
@@ -185,6 +193,35 @@ def test_a_change_of_limits_carries_state_over_as_in_memory(
 
     assert found[0] == found[1]
     assert found[0] == left
+
+
+def test_a_change_back_finds_what_was_spent_meanwhile(folder: str) -> None:
+    ledger = SharedStore("api", 100, folder).open(BUCKET, "logins")
+    ledger.change((TokenBucket("5/h"),), NOW, KEEP)
+    ledger.take("a", 4, NOW, 0)
+
+    ledger.change(BUCKET, NOW, KEEP)
+
+    assert ledger.peek("a", 0, NOW).remaining == 1
+
+
+def test_a_change_to_the_same_limits_changes_nothing(folder: str) -> None:
+    ledger = SharedStore("api", 100, folder).open(BUCKET, "logins")
+    ledger.take("a", 4, NOW, 0)
+
+    ledger.change(BUCKET, NOW, SCALE)
+
+    assert ledger.take("a", 1, NOW, 0).remaining == 5
+
+
+def test_a_change_after_the_files_were_removed_makes_new_ones(folder: str) -> None:
+    ledger = SharedStore("api", 100, folder).open(BUCKET, "logins")
+    ledger.take("a", 4, NOW, 0)
+    SharedStore("api", 100, folder).remove()
+
+    ledger.change((TokenBucket("20/h"),), NOW, KEEP)
+
+    assert ledger.peek("a", 0, NOW).remaining == 6
 
 
 def test_limits_that_are_left_behind_are_swept_when_nobody_has_them_open(folder: str) -> None:

@@ -60,6 +60,8 @@ class Massacre:
                 crew.dismiss(victim)
                 crew.hands.append(crew.hire())
                 self.put(crew, crew.hands[-1])
+            # Nobody was kept waiting so long that it gave up.
+            assert all(crew.busy(hand) for hand in crew.hands)
         self.dismissed = kills + HANDS
 
     def put(self, crew: Crew, hand: Any) -> None:

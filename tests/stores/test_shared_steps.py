@@ -198,6 +198,15 @@ def test_what_is_put_back_is_counted(tmp_path: Path) -> None:
     assert (left, scene.ledger.tally()["recovered"]) == (7, 1)
 
 
+def test_who_reads_a_row_that_was_left_half_changed_finds_it_as_it_was(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, BUCKET)
+    before = scene.ledger.read("a")
+    found = scene.watch(take)
+    scene.put(next(state for state in found if scene.half_done(state, found[0])))
+
+    assert scene.ledger.read("a") == before
+
+
 def test_a_process_stopped_in_the_middle_stops_nobody_for_long(tmp_path: Path) -> None:
     scene = Scene(tmp_path, BUCKET)
     with halted(scene.ledger, lambda: take(scene.ledger), scene.marked) as resume:

@@ -78,7 +78,7 @@ class Cabinet:
         The first process to do so carries every key's state over; the others find it there. One
         that has not done so yet goes by the old limits, and what it admits is counted by them.
         """
-        segment, drawers = self.site.lay(limits)
+        segment, drawers = self.site.renew(limits)
         carry = how if segment.made else RESET
         try:
             for old, new in zip(self.drawers, drawers, strict=True):

@@ -26,17 +26,17 @@ class Charter:
     """The charter in the file at `path`, written by whoever comes first."""
 
     def __init__(self, path: str) -> None:
-        self._deed = Deed(path)
-        with self._deed:
+        self.deed = Deed(path)
+        with self.deed:
             facts = self._agree(path)
-            self._deed.admit()
+            self.deed.admit()
         self.seed = bytes.fromhex(facts["seed"])
         self.offset = int(facts["offset"])
         self.boot = facts["boot"]
 
     def _agree(self, path: str) -> dict[str, str]:
-        alone = self._deed.alone
-        found = read(os.pread(self._deed.file, PAGE, 0))
+        alone = self.deed.alone
+        found = read(os.pread(self.deed.file, PAGE, 0))
         valid = found.get("version") == VERSION and found.get("boot") == boot()
         if not valid and not alone:
             raise StoreMismatch(
@@ -49,7 +49,7 @@ class Charter:
         if alone and abs(offset - int(facts["offset"])) > STEP:
             facts = {**facts, "offset": str(offset)}
         if facts != found:
-            os.pwrite(self._deed.file, page(facts), 0)
+            os.pwrite(self.deed.file, page(facts), 0)
         return facts
 
     @property

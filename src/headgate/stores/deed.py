@@ -38,7 +38,8 @@ class Deed:
     """A share of the file at `path`, which is made if it is not there.
 
     Others stay outside until `admit`. `alone` says whether anybody else has it open. Work on the
-    file in a `with`: where that fails, the share is given back at once.
+    file in a `with`: where that fails, the share is given back at once, and what the system has
+    against it becomes `StoreUnavailable`.
     """
 
     __slots__ = ("__weakref__", "alone", "file", "path")
@@ -64,7 +65,7 @@ class Deed:
                     f"{self.path}: whoever is making it does not finish", "timeout"
                 )
             clock.sleep(NAP)
-        if os.fstat(self.file).st_nlink == 0:
+        if self.removed:
             # Removed while we stood at its door: there may be another one by now.
             self.close()
             return
@@ -77,6 +78,11 @@ class Deed:
         seize(self.file, ROOM, fcntl.F_RDLCK)
         seize(self.file, DOOR, fcntl.F_UNLCK)
 
+    @property
+    def removed(self) -> bool:
+        """Whether the file has no name any more: who comes next finds another one."""
+        return os.fstat(self.file).st_nlink == 0
+
     def close(self) -> None:
         """Give the share back."""
         if self.file >= 0:
@@ -86,10 +92,12 @@ class Deed:
     def __enter__(self) -> Deed:
         return self
 
-    def __exit__(self, kind: object, *rest: object) -> None:
+    def __exit__(self, kind: object, problem: object, trace: object) -> None:
         # Not left to the last reference: a traceback may keep one for long.
         if kind is not None:
             self.close()
+        if isinstance(problem, OSError):
+            raise StoreUnavailable(f"{self.path}: {problem.strerror}") from problem
 
     def __del__(self) -> None:
         self.close()

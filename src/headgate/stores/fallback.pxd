@@ -17,4 +17,6 @@ cdef class Fallback:
     cdef readonly dict _owed
     cdef readonly dict _debits
     cdef dict _tables
+    cdef long long _parts
+    cdef long long _round
     cdef bint _restless(self, long long now) except -1

@@ -10,18 +10,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from headgate.algorithms.limit import Limit
+from headgate.algorithms.limit import SCALE, Limit
 from headgate.decision import Decision
-from headgate.errors import LimitError, RateError, StoreUnavailable
-from headgate.rate import Rate
+from headgate.errors import StoreUnavailable
 from headgate.stores.lease import Lease
+from headgate.stores.share import marked, share, verdict
 from headgate.stores.store import FAR
 from headgate.stores.table import Table
-from headgate.stores.watch import PAUSE, Watch
+from headgate.stores.watch import Watch
 
 MODES = ("local", "allow", "deny", "raise")
 # Keys whose spending is remembered for the time after.
@@ -47,6 +48,9 @@ class Fallback:
         self._owed: dict[str, int] = {}
         self._debits: dict[str, int] = {}
         self._tables: dict[int, Table] = {}
+        # Into how many parts the limits were divided last, and how often debts were settled.
+        self._parts = 0
+        self._round = 0
 
     @property
     def limits(self) -> tuple[Limit, ...]:
@@ -127,7 +131,7 @@ class Fallback:
         # It answered: whether anything is left of the time when it did not.
         if self.watch.row:
             self.watch.succeed()
-        return self._local is not None or bool(self._owed) or bool(self._debits)
+        return bool(self._owed) or bool(self._debits)
 
     def _without(
         self, verb: str, key: Any, cost: int, now: int, *said: Any, unknown: bool = False
@@ -146,29 +150,31 @@ class Fallback:
             decision = verdict(self.mode == "allow", self.limits[0])
         if verb == "charge" and not unknown:
             # It has happened already, whatever is left; what is given back is owed no longer.
-            back = min(self._owed.get(key, 0), max(0, -cost))
-            self._owed[key] = self._owed.get(key, 0) - back
-            self._debits[key] = self._debits.get(key, 0) + cost + back
+            with OWING[0]:
+                back = min(self._owed.get(key, 0), max(0, -cost))
+                self._owed[key] = self._owed.get(key, 0) - back
+                self._debits[key] = self._debits.get(key, 0) + cost + back
         elif decision and verb in SPENDING and not unknown:
             self._owe(key, cost)
         if verb == "book":
-            return decision, Local(memo, self._local, unknown)
+            return decision, Local(memo, self._round, unknown)
         return Lease(cost if decision else 0, decision, now) if verb == "lease" else decision
 
     def _owe(self, key: str, units: int) -> None:
         # Only what was certainly not counted there: what was sent may have been.
-        if key in self._owed or len(self._owed) < CAPACITY:
-            self._owed[key] = self._owed.get(key, 0) + units
+        with OWING[0]:
+            if key in self._owed or len(self._owed) < CAPACITY:
+                self._owed[key] = self._owed.get(key, 0) + units
+
+    def _debit(self, key: str, units: int) -> None:
+        with OWING[0]:
+            self._debits[key] = self._debits.get(key, 0) + units
 
     def _share(self, verb: str, key: str, cost: int, now: int, extra: int) -> tuple[Decision, Any]:
         # This process's part of the limit decides.
-        table = self._local
-        if table is None:
-            parts = tuple(share(limit, self.watch.instances) for limit in self.limits)
-            # Whoever comes second gets the first one's: setting a default is atomic.
-            table = self._local = self._tables.setdefault(
-                self.watch.outages, Table(parts, CAPACITY)
-            )
+        table = self._local or self._divide(now)
+        if self._parts != self.watch.instances:
+            table = self._divide(now)
         if verb == "peek":
             return marked(table.peek(key, cost, now)), None
         if verb == "charge":
@@ -178,13 +184,24 @@ class Fallback:
             return marked(decision), memo
         return marked(table.take(key, cost, now, extra if verb == "take" else 0)), None
 
+    def _divide(self, now: int) -> Table:
+        # It outlives an outage, or a store that comes and goes would give everybody a new share.
+        parts = tuple(share(limit, self.watch.instances) for limit in self.limits)
+        self._parts = self.watch.instances
+        if self._local is None:
+            # Whoever comes second gets the first one's: setting a default is atomic.
+            self._local = self._tables.setdefault(0, Table(parts, CAPACITY))
+        elif self._local.limits != parts:
+            self._local.change(parts, now, SCALE)
+        return self._local
+
     def _undo(self, key: str, cost: int, now: int, due: int, memo: Local) -> Any:
         # What is owed is owed no longer; what has been charged to the store is given back there.
-        if memo.table is self._local:
-            if memo.table is not None:
-                memo.table.release(key, cost, now, due, memo.memo)
+        if self._local is not None and memo.memo is not None:
+            self._local.release(key, cost, now, due, memo.memo)
+        if memo.round == self._round:
             if not memo.unknown:
-                self._owed[key] = max(0, self._owed.get(key, 0) - cost)
+                self._owe(key, -min(cost, self._owed.get(key, 0)))
             return nothing() if self.awaited else None
         if memo.unknown:
             return nothing() if self.awaited else None
@@ -192,14 +209,14 @@ class Fallback:
 
     def _debts(self, now: int) -> tuple[int, list[tuple[str, int]]]:
         # What was let in here and is not forgotten yet, by the share's own measure.
-        owed, self._owed = self._owed, {}
-        table, self._local = self._local, None
-        self._tables.clear()
-        debits, self._debits = self._debits, {}
+        with OWING[0]:
+            owed, self._owed = self._owed, {}
+            debits, self._debits = self._debits, {}
+        self._round += 1
         for key, units in owed.items():
             most = self.limits[0].limit
-            if table is not None:
-                seen = table.peek(key, 0, now)
+            if self._local is not None:
+                seen = self._local.peek(key, 0, now)
                 most = seen.limit - seen.remaining
             debits[key] = debits.get(key, 0) + min(units, most)
         return now, [(key, units) for key, units in debits.items() if units]
@@ -210,7 +227,7 @@ class Fallback:
                 self.ledger.charge(key, units, now, FAR)
             except StoreUnavailable as problem:
                 if not problem.unknown:
-                    self._debits[key] = self._debits.get(key, 0) + units
+                    self._debit(key, units)
 
     async def _asettle(self, now: int, debts: list[tuple[str, int]]) -> None:
         for key, units in debts:
@@ -218,7 +235,7 @@ class Fallback:
                 await self.ledger.charge(key, units, now, FAR)
             except StoreUnavailable as problem:
                 if not problem.unknown:
-                    self._debits[key] = self._debits.get(key, 0) + units
+                    self._debit(key, units)
 
     def _sign(self) -> None:
         # A sign of life that does not arrive changes nothing: the next one may.
@@ -231,53 +248,11 @@ class Fallback:
 
 
 class Local(NamedTuple):
-    """The memo of a booking made here: on which share, and whether the store may have it too."""
+    """The memo of a booking made here: before which settling, and whether the store may have it."""
 
     memo: Any
-    table: Table | None
+    round: int
     unknown: bool
-
-
-def marked(decision: Decision) -> Decision:
-    """The same decision, said to be made without the store."""
-    return Decision(
-        decision.allowed,
-        decision.limit,
-        decision.remaining,
-        decision.retry_after,
-        decision.reset_after,
-        decision.rule,
-        degraded=True,
-    )
-
-
-def verdict(allowed: bool, limit: Limit) -> Decision:
-    """Everything or nothing goes in, until the store is back."""
-    if allowed:
-        return Decision(True, limit.limit, limit.limit, rule=limit.name, degraded=True)
-    wait = PAUSE / 1e6
-    return Decision(False, limit.limit, 0, wait, wait, limit.name, True, "unavailable")
-
-
-def share(limit: Limit, parts: int) -> Limit:
-    """One of so many equal parts of a limit, at least one unit."""
-    if parts <= 1 or limit.most < 0:
-        return limit
-    rate, options = limit.rate, {**limit.options, "name": limit.name}
-    options.pop("burst", None)
-    size = max(1, limit.limit // parts)
-    if "initial" in options:
-        options["initial"] //= parts
-    if "penalty" in options:
-        options["penalty"] = min(options["penalty"], size)
-    part = max(1, rate.count // parts)
-    if not hasattr(limit, "burst"):
-        return type(limit)(Rate.of(part, rate.period), **options)
-    if options.get("refill") != "interval":
-        with contextlib.suppress(RateError, LimitError):
-            return type(limit)(Rate.of(rate.count, rate.period * parts, size), **options)
-    # It comes in one go, or more rarely than can be counted: a part of it as often.
-    return type(limit)(Rate.of(part, rate.period, size), **options)
 
 
 async def nothing() -> None:
@@ -293,4 +268,7 @@ def later(work: Any) -> None:
 
 # Verbs whose units, if let in, are owed to the store.
 SPENDING = ("take", "book", "lease")
+# What is owed changes under one lock for all, in a list because a forked child needs a new one.
+OWING = [threading.Lock()]
+os.register_at_fork(after_in_child=lambda: OWING.__setitem__(0, threading.Lock()))
 RUNNING: set[asyncio.Future[Any]] = set()

@@ -82,7 +82,7 @@ class SharedStore:
             os.rmdir(folder)
 
     def _agree(self) -> Charter:
-        if self._charter is None:
+        if self._charter is None or self._charter.deed.removed:
             self._charter = Charter(os.path.join(self._place(), CHARTER))
         return self._charter
 
@@ -109,8 +109,14 @@ class Site:
         self.folder = store._place()
         self.name = name
 
+    def renew(self, limits: tuple[Limit, ...]) -> tuple[Segment, tuple[Table, ...]]:
+        """`lay`, but what nobody has open is left over from earlier, and not to be found again."""
+        discard(os.path.join(self.folder, self._file(limits)))
+        return self.lay(limits)
+
     def lay(self, limits: tuple[Limit, ...]) -> tuple[Segment, tuple[Table, ...]]:
         """The file of `limits`, which nobody else can enter yet, and the tables in it."""
+        furnish(self.folder)
         self._sweep(limits)
         drawers, capacity = divide(self.capacity)
         segment = Segment(

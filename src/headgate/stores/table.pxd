@@ -35,6 +35,7 @@ cdef class Table:
     cdef int64_t mark(self, key) except? -1
     cdef int enter(self) except -1
     cdef void leave(self) noexcept
+    cdef list copied(self, long long mark)
     cdef int register(self, Memo memo, Decision decision, long long mark, long long cost, long long now, long long patience, long long spend) except -1
     @cython.locals(decision=Decision)
     cdef Decision ask(self, long long mark, long long cost, long long now, long long patience, long long spend)

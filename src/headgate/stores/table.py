@@ -195,10 +195,17 @@ class Table:
 
     def read(self, key: str) -> list[int]:
         """The cells kept for `key`, limit after limit; none if it has no state."""
-        row = self.rows.search(self.mark(key))
-        return (
-            [] if row < 0 else [self.rows.cells[row + 2 + n] for n in range(self.rows.stride - 2)]
-        )
+        mark = self.mark(key)
+        if cython.compiled:
+            with cython.critical_section(self):
+                self.enter()
+                try:
+                    return self.copied(mark)
+                finally:
+                    self.leave()
+        else:
+            with self.lock:
+                return self.copied(mark)
 
     def tally(self) -> dict[str, int]:
         """How often a row was given up, or shared, or put back for one who died in the middle.
@@ -323,6 +330,11 @@ class Table:
         if remaining < 0:
             remaining = 0
         decision.fill(why, limit.limit, remaining, wait, reset, limit)
+
+    def copied(self, mark: int) -> list[int]:
+        rows = self.rows
+        row = rows.search(mark)
+        return [] if row < 0 else [rows.cells[row + n] for n in range(2, rows.stride)]
 
     def register(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import re
 from collections.abc import Callable
 from itertools import count
 from typing import Any
@@ -89,6 +90,14 @@ class Finished:
 
     def __bool__(self) -> bool:
         return bool(self.thing)
+
+
+def lines(server: Server) -> set[str]:
+    """The connections a server has, but for the one it is asked on."""
+    with server.wire() as wire:
+        own = wire.ask("CLIENT", "ID")
+        found = re.findall(r"^id=(\d+) ", wire.ask("CLIENT", "LIST"), re.MULTILINE)
+    return set(found) - {str(own)}
 
 
 def url(place: Place) -> str:

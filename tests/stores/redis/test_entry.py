@@ -20,7 +20,7 @@ from tests.servers.secure import GUEST, OWNER
 from tests.servers.sentinels import Sentinels
 from tests.servers.waiting import until
 from tests.servers.wire import Login
-from tests.stores.redis.callers import COLOURS, Caller, url
+from tests.stores.redis.callers import COLOURS, Caller, lines, url
 
 colours = pytest.mark.parametrize("colour", COLOURS)
 
@@ -362,26 +362,28 @@ def test_a_store_that_was_closed_dials_again(server: Server, colour: str) -> Non
 @colours
 def test_closing_hangs_up(server: Server, colour: str) -> None:
     with Caller(server.url, colour) as caller:
-        before = callers(server)
+        others = lines(server)
         caller.limiter("9/s").take("k")
-        during = callers(server)
+        ours = lines(server) - others
         caller.run(caller.store.close)
 
-        assert during == before + 1
-        until(lambda: callers(server) == before, "the server to notice")
+        assert len(ours) == 1
+        until(lambda: not ours & lines(server), "the server to notice")
 
 
 def test_an_event_loop_hangs_up_when_it_ends(server: Server) -> None:
     limiter = AsyncLimiter("9 per 3650day", store=server.url, when_unavailable="raise")
 
-    async def take() -> int:
-        return (await limiter.take("k")).remaining
+    async def take() -> tuple[int, set[str]]:
+        return (await limiter.take("k")).remaining, lines(server)
 
-    before = callers(server)
-    left = [asyncio.run(take()) for _ in range(5)]
+    others = lines(server)
+    told = [asyncio.run(take()) for _ in range(5)]
+    ours = set.union(*(found for _, found in told)) - others
 
-    assert left == [8, 7, 6, 5, 4]
-    until(lambda: callers(server) == before, "the server to notice")
+    assert [left for left, _ in told] == [8, 7, 6, 5, 4]
+    assert len(ours) == 5
+    until(lambda: not ours & lines(server), "the server to notice")
 
 
 def test_a_store_of_the_other_colour_is_refused(server: Server) -> None:
@@ -405,8 +407,3 @@ def refusal(way: Any, colour: str) -> tuple[str, str]:
     with Caller(way, colour) as caller, pytest.raises(StoreUnavailable) as refused:
         caller.limiter("9 per 3650day").take("k")
     return refused.value.kind, str(refused.value)
-
-
-def callers(server: Server) -> int:
-    """How many connections the server has."""
-    return int(server.info("clients")["connected_clients"])

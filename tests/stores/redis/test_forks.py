@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +13,7 @@ import pytest
 from headgate import TokenBucket
 from tests.servers.cluster import Cluster
 from tests.servers.launch import Server
-from tests.stores.redis.callers import COLOURS, Caller, url
+from tests.stores.redis.callers import COLOURS, Caller, lines, url
 from tests.stores.redis.processes import together
 
 CHILDREN = 6
@@ -155,11 +154,3 @@ def traffic(limiter: Any, threads: int) -> Iterator[list[list[int]]]:
         over.set()
         for thread in running:
             thread.join()
-
-
-def lines(server: Server) -> set[str]:
-    """The connections a server has, but for the one it is asked on."""
-    with server.wire() as wire:
-        own = wire.ask("CLIENT", "ID")
-        found = re.findall(r"^id=(\d+) ", wire.ask("CLIENT", "LIST"), re.MULTILINE)
-    return set(found) - {str(own)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from typing import Any
 
 import pytest
@@ -24,7 +25,7 @@ from headgate import (
 )
 from tests.servers.launch import Server
 from tests.servers.waiting import until
-from tests.stores.redis.callers import COLOURS, Caller
+from tests.stores.redis.callers import COLOURS, Caller, lines
 from tests.stores.redis.records import place, read
 
 colours = pytest.mark.parametrize("colour", COLOURS)
@@ -233,11 +234,14 @@ def test_a_limit_of_nothing_lets_nobody_in(server: Server, colour: str) -> None:
 def test_a_limiter_that_nobody_closed_hangs_up_when_it_is_forgotten(
     server: Server, colour: str
 ) -> None:
-    before = server.info("clients")["connected_clients"]
+    others = lines(server)
     caller = Caller(server.url, colour)
     caller.limiter("9/s").take("k")
+    ours = lines(server) - others
     if caller.runner is not None:
         caller.runner.close()
     del caller
+    gc.collect()
 
-    until(lambda: server.info("clients")["connected_clients"] == before, "the line to be closed")
+    assert len(ours) == 1
+    until(lambda: not ours & lines(server), "the server to notice")

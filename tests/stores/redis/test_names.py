@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import string
 
 import pytest
@@ -83,6 +84,29 @@ def test_what_a_server_sees_of_a_key_is_plain_and_short(key: str) -> None:
     assert set(shown) <= set(string.ascii_letters + string.digits + ".:_@/+={}~-")
     assert shown.count("{") == shown.count("}") == 1
     assert len(shown) < 250
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "kept"),
+    [
+        ("api", "user:42", True),
+        ("A.b_c@d-9", "a/b+c=d@e.f_g-h:9", True),
+        ("n" * 64, "k" * 128, True),
+        ("n" * 65, "k" * 129, False),
+        ("a:b", "a b", False),
+        ("~", "~", False),
+        ("a/b", "{a}", False),
+        ("é", "é", False),
+    ],
+)
+def test_plain_names_and_keys_stay_as_they_are_and_others_are_digested(
+    name: str, key: str, kept: bool
+) -> None:
+    shown = (prefix((LIMIT,), name) + tag(key)).decode()
+    word, spelled = re.fullmatch(r"headgate:1:(.*):[0-9a-f]{16}:\{(.*)\}", shown).groups()
+
+    assert (word == name, spelled == key) == (kept, kept)
+    assert kept or all(re.fullmatch("~[0-9a-f]{32}", one) for one in (word, spelled))
 
 
 @given(st.lists(st.tuples(TEXT, TEXT.filter(bool)), min_size=2, max_size=6, unique=True))

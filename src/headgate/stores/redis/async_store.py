@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import weakref
 from collections.abc import AsyncGenerator, Awaitable
 from typing import Any, cast
@@ -117,9 +118,8 @@ class AsyncRedisStore:
         task.add_done_callback(here.mending.discard)
 
     async def _fetch(self, errand: Errand, place: Place | None, refusal: Refusal | None) -> None:
-        flow = asked(self.fleet, cast("Question", errand.question), place, refusal)
         try:
-            reply = await asyncio.wait_for(adrive(flow, self._perform), self.budget)
+            reply = await asyncio.wait_for(self._seek(errand, place, refusal), self.budget)
         except TimeoutError:
             fail(errand.future, late(shown(self.route), self.budget))
         except StoreUnavailable as problem:
@@ -130,6 +130,18 @@ class AsyncRedisStore:
             raise
         else:
             self._read(errand, reply)
+
+    async def _seek(self, errand: Errand, place: Place | None, refusal: Refusal | None) -> Any:
+        # A refusal has no nonce: before the question is put again, the line must be in step, or
+        # what was refused may be another one, and this one done already.
+        if refusal is not None and place is not None:
+            word = os.urandom(8).hex().encode()
+            line = self._line(place)
+            if await line.tell(command("PING", word)) != word:
+                line.close()
+                raise foreign(place)
+        flow = asked(self.fleet, cast("Question", errand.question), place, refusal)
+        return await adrive(flow, self._perform)
 
     def _read(self, errand: Errand, reply: bytes) -> None:
         try:
