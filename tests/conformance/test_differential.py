@@ -24,7 +24,7 @@ from tests.conformance.limits import LIMITS
 if TYPE_CHECKING:
     from headgate import Limit
 
-LENGTH = 200_000
+LENGTH = 140_000
 KEY = "key"
 
 

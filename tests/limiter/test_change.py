@@ -247,14 +247,13 @@ def test_threads_that_take_while_limits_change_lose_nothing_and_gain_nothing(
         thread.start()
     ready.wait()
     changes = 0
-    while any(thread.is_alive() for thread in threads):
+    while changes < 2 or any(thread.is_alive() for thread in threads):
         limiter.change(limits[changes % 2], carry="keep")
         changes += 1
     for thread in threads:
         thread.join()
 
     assert sum(admitted) == units
-    assert changes > 1
 
 
 @pytest.mark.parametrize(("before", "after"), [("10/s", "unlimited"), ("unlimited", "10/s")])

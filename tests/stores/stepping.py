@@ -143,5 +143,7 @@ def observed(ledger: Any, look: Callable[[], object]) -> Iterator[None]:
     rows = ledger.drawers[0].rows
     cells = rows.cells
     rows.cells = rows.desk.cells = Observed(cells, look)
-    yield
-    rows.cells = rows.desk.cells = cells
+    try:
+        yield
+    finally:
+        rows.cells = rows.desk.cells = cells

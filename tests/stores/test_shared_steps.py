@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import mmap
 import platform
-from collections.abc import Callable
-from itertools import pairwise
+from collections.abc import Callable, Iterator
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from headgate.algorithms.limit import Limit
 from headgate.stores.facts import PAGE
 from headgate.stores.rows import shape
 from headgate.stores.shared import SharedStore
-from tests.stores.stepping import halted, watch
+from tests.stores.stepping import halted, observed, watch
 
 pytestmark = pytest.mark.skipif(
     headgate.COMPILED and platform.machine() != "x86_64",
@@ -185,6 +185,36 @@ def test_whoever_is_killed_while_putting_a_row_back_is_followed_by_one_who_does_
 
     assert len(states) > 3
     assert distinct([scene.recover(state) for state in states]) == [before]
+
+
+@pytest.mark.skipif(headgate.COMPILED, reason="compiled, nothing can be raised in the middle")
+def test_whoever_is_interrupted_in_the_middle_leaves_no_row_half_changed_and_no_gate_shut(
+    tmp_path: Path,
+) -> None:
+    scene = Scene(tmp_path, BUCKET)
+    other = SharedStore("scene", CAPACITY, str(tmp_path)).open(BUCKET, "api")
+    interrupted = 0
+    for number in count(1):
+        expected = 8 - scene.ledger.peek("a", 0, NOW).remaining
+        writes = count(1)
+
+        def raise_at(last: int = number, writes: Iterator[int] = writes) -> None:
+            if next(writes) == last:
+                raise KeyboardInterrupt
+
+        try:
+            with observed(scene.ledger, raise_at):
+                take(scene.ledger)
+        except KeyboardInterrupt:
+            interrupted += 1
+        else:
+            break
+        left = other.take("a", 0, NOW, 0).remaining
+        # Undone, or, where it came too late for that, done.
+        assert left in {8 - expected, 7 - expected}
+
+    # The copy, the mark, the row, the mark again, and what the time is.
+    assert interrupted >= 8
 
 
 def test_what_is_put_back_is_counted(tmp_path: Path) -> None:

@@ -130,21 +130,25 @@ class Gate:
                 raise StoreUnavailable(late(self.plot.path), "timeout")
 
     def release(self) -> None:
-        if self.marks[len(self.marks) - 1] == 0:
-            self.desk.done()
-        self.marks.pop()
-        if not self.marks:
-            seize(self.plot.bolt.file, self.plot.place, fcntl.F_UNLCK)
-        self.thread.release()
+        try:
+            if self.marks[len(self.marks) - 1] == 0:
+                self.desk.done()
+        finally:
+            self.marks.pop()
+            if not self.marks:
+                seize(self.plot.bolt.file, self.plot.place, fcntl.F_UNLCK)
+            self.thread.release()
 
     def __enter__(self) -> None:
         self.acquire()
 
     def __exit__(self, kind: object, *rest: object) -> None:
-        if kind is not None and self.marks[len(self.marks) - 1] == 0:
-            # Interrupted, as by Ctrl-C: what was begun is not to stay half done.
-            self.desk.undo()
-        self.release()
+        try:
+            if kind is not None and self.marks[len(self.marks) - 1] == 0:
+                # Interrupted, as by Ctrl-C: what was begun is not to stay half done.
+                self.desk.undo()
+        finally:
+            self.release()
 
     def follow(self, other: Gate) -> None:
         # Stand from now on where `other` does; nobody is inside.

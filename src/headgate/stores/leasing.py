@@ -60,6 +60,9 @@ class Leased:
         buckets = all(hasattr(limit, "burst") for limit in ledger.limits)
         fair = min(limit.limit for limit in ledger.limits) // 8 if buckets else 1
         self._least = max(1, fair)
+        if not buckets:
+            # What is held at the end of a window is lost with it.
+            self.most = min(most, max(1, min(limit.limit for limit in ledger.limits) // 200))
         # What has a price for being refused, or lends, or is not spent by the unit, is not leased.
         plain = all(leasable(limit) for limit in ledger.limits)
         self._fits = min(limit.most for limit in ledger.limits) if plain else 0

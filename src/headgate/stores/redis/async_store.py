@@ -14,7 +14,7 @@ from headgate.drive import adrive
 from headgate.errors import StoreUnavailable
 from headgate.stores.fallback import Fallback
 from headgate.stores.redis.async_line import AsyncLine, Errand, fail
-from headgate.stores.redis.fleet import Find, Fleet, Send, asked, found, told
+from headgate.stores.redis.fleet import ONWARD, Find, Fleet, Send, asked, found, told
 from headgate.stores.redis.ledger import RedisLedger, Tongue
 from headgate.stores.redis.place import Place
 from headgate.stores.redis.pulse import Pulse
@@ -134,7 +134,7 @@ class AsyncRedisStore:
     async def _seek(self, errand: Errand, place: Place | None, refusal: Refusal | None) -> Any:
         # A refusal has no nonce: before the question is put again, the line must be in step, or
         # what was refused may be another one, and this one done already.
-        if refusal is not None and place is not None:
+        if refusal is not None and refusal.word in ONWARD and place is not None:
             word = os.urandom(8).hex().encode()
             line = self._line(place)
             if await line.tell(command("PING", word)) != word:

@@ -25,6 +25,8 @@ from headgate.stores.redis.wire import (
 
 # How often a question is sent on before we say that nobody knows.
 HOPS = 5
+# The refusals after which it is put again.
+ONWARD = ("NOSCRIPT", "MOVED", "ASK", "READONLY")
 
 
 class Send(NamedTuple):
