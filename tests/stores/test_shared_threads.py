@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -168,10 +169,11 @@ def test_a_child_keeps_the_file_in_use_after_its_parent_has_closed_it(tmp_path: 
 def test_a_signal_handler_may_take_in_the_middle_of_a_decision(store: SharedStore) -> None:
     ledger = store.open((TokenBucket("1000000/day"),), "api")
     handled: list[str] = []
+    numbers = count()
 
     def handle(*_: object) -> None:
         # A key of its own: a handler may be interrupted by the next one.
-        key = f"handled:{len(handled)}"
+        key = f"handled:{next(numbers)}"
         handled.append(key)
         ledger.take(key, 1, NOW, 0)
 

@@ -68,7 +68,8 @@ class Errand:
         self.time = 0
 
 
-Mend = Callable[[Errand, Place, Refusal | None], None]
+# Told of the errand, the line it was on, and the refusal; none if it never left.
+Mend = Callable[[Errand, Any, Refusal | None], None]
 
 
 class AsyncLine:
@@ -211,7 +212,7 @@ class AsyncLine:
         if errand.read is None:
             errand.future.set_result(reply)
         elif type(reply) is not bytes:
-            self.mend(errand, self.place, reply)
+            self.mend(errand, self, reply)
         else:
             try:
                 errand.future.set_result(errand.read(reply))
@@ -256,7 +257,7 @@ class AsyncLine:
         self.out.clear()
         for errand in due:
             if errand.read is not None and isinstance(problem, Unsent) and not errand.future.done():
-                self.mend(errand, self.place, None)
+                self.mend(errand, self, None)
             else:
                 fail(errand.future, problem)
 

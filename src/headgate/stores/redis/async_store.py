@@ -105,21 +105,21 @@ class AsyncRedisStore:
         self._mend(errand, None, None)
         return errand.future
 
-    def _mend(self, errand: Errand, place: Place | None, refusal: Refusal | None) -> None:
+    def _mend(self, errand: Errand, line: AsyncLine | None, refusal: Refusal | None) -> None:
         # The plain way did not lead there: try the others, beside whoever waits.
-        if refusal is None and place is not None:
+        if refusal is None and line is not None:
             if self.route.kind == "single":
-                fail(errand.future, self._here().lines[place].broken or unreached(place, "closed"))
+                fail(errand.future, line.broken or unreached(line.place, "closed"))
                 return
-            place = None
-        task = asyncio.ensure_future(self._fetch(errand, place, refusal))
+            line = None
+        task = asyncio.ensure_future(self._fetch(errand, line, refusal))
         here = self._here()
         here.mending.add(task)
         task.add_done_callback(here.mending.discard)
 
-    async def _fetch(self, errand: Errand, place: Place | None, refusal: Refusal | None) -> None:
+    async def _fetch(self, errand: Errand, line: AsyncLine | None, refusal: Refusal | None) -> None:
         try:
-            reply = await asyncio.wait_for(self._seek(errand, place, refusal), self.budget)
+            reply = await asyncio.wait_for(self._seek(errand, line, refusal), self.budget)
         except TimeoutError:
             fail(errand.future, late(shown(self.route), self.budget))
         except StoreUnavailable as problem:
@@ -131,13 +131,13 @@ class AsyncRedisStore:
         else:
             self._read(errand, reply)
 
-    async def _seek(self, errand: Errand, place: Place | None, refusal: Refusal | None) -> Any:
-        # A refusal has no nonce: before the question is put again, the line must be in step, or
+    async def _seek(self, errand: Errand, line: AsyncLine | None, refusal: Refusal | None) -> Any:
+        # A refusal has no nonce: before the question is put again, its line must be in step, or
         # what was refused may be another one, and this one done already.
-        if refusal is not None and refusal.word in ONWARD and place is not None:
+        place = None if line is None else line.place
+        if line is not None and refusal is not None and refusal.word in ONWARD:
             word = os.urandom(8).hex().encode()
-            line = self._line(place)
-            if await line.tell(command("PING", word)) != word:
+            if line.broken is not None or await line.tell(command("PING", word)) != word:
                 line.close()
                 raise foreign(place)
         flow = asked(self.fleet, cast("Question", errand.question), place, refusal)
