@@ -3,6 +3,7 @@ cimport cython
 from libc.stdint cimport int64_t
 from headgate.clock cimport SystemClock
 from headgate.decision cimport Decision
+from headgate.stores.cabinet cimport Cabinet
 from headgate.stores.table cimport Table
 
 
@@ -15,6 +16,7 @@ cdef class Limiter:
     cdef readonly object clock
     cdef readonly object ledger
     cdef readonly Table table
+    cdef Cabinet cabinet
     cdef SystemClock system
     cdef readonly tuple listeners
     cdef int64_t time(self) except? -1

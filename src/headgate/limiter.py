@@ -21,6 +21,7 @@ from headgate.errors import LimitError
 from headgate.flow import Book, Booking, Permit, Release, Reservation, Sleep, acquire, wrap
 from headgate.intake import checked, gather, patience, reach
 from headgate.rate import Rate
+from headgate.stores.cabinet import Cabinet
 from headgate.stores.store import FAR, Ledger, Store
 from headgate.stores.table import Table
 
@@ -43,6 +44,7 @@ class Limiter:
     clock: Clock
     ledger: Ledger | None
     table: Table | None
+    cabinet: Cabinet | None
     system: SystemClock | None
     listeners: tuple[Listener, ...]
 
@@ -66,6 +68,7 @@ class Limiter:
         self.listeners = ()
         self.ledger = self.store.open(found, name, clock, when_unavailable) if found else None
         self.table = self.ledger if isinstance(self.ledger, Table) else None
+        self.cabinet = self.ledger if isinstance(self.ledger, Cabinet) else None
         self._shorten()
 
     @property
@@ -166,12 +169,15 @@ class Limiter:
         changed = gather(limits)
         if not changed or self.ledger is None:
             raise LimitError("change: from or to unlimited is a new Limiter")
-        if self.table is None:
+        if self.table is not None:
+            self.table.change(changed, self.time(), ways[carry])
+        elif self.cabinet is not None:
+            self.cabinet.change(changed, self.time(), ways[carry])
+        else:
             raise LimitError(
                 "change: limits kept beyond this machine are changed by a new Limiter with the new "
                 "limits; its keys start anew"
             )
-        self.table.change(changed, self.time(), ways[carry])
         self._shorten()
 
     def listen(self, listener: Listener) -> Listener:
@@ -199,6 +205,8 @@ class Limiter:
         if self.table is not None:
             # Past `Table.take`, and with its fingerprint written out, to stay in C when compiled.
             decision = self.table.ask(hash(key) or 1, units, now, patience, 1 if units > 0 else 0)
+        elif self.cabinet is not None:
+            decision = self.cabinet.ask(key, units, now, patience)
         elif self.ledger is not None:
             decision = self.ledger.take(key, units, now, patience)
         else:
