@@ -16,7 +16,7 @@ from targets import Target
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    # At best, and in the middle.
+    # In the middle, which is judged, and at best.
     Figure = tuple[float | None, float | None]
 
 CLIENTS = ("redis", "hiredis", "coredis", "uvloop")
@@ -89,12 +89,12 @@ def _height(figures: dict[str, Any]) -> Figure:
 
 
 def _ratio(figures: dict[str, Any], others: list[str], unit: int) -> Figure:
-    """Our best against their best; and our median against the strongest, round by round."""
+    """Us against the strongest, round by round, in the middle; and our best against their best."""
     ours = figures.get(OURS)
     if ours is None or not others:
         return None, None
     best = ours["best"] / max(figures[name]["best"] for name in others)
-    return unit * best, unit * min(_paired(ours, figures[name]) for name in others)
+    return unit * min(_paired(ours, figures[name]) for name in others), unit * best
 
 
 def _paired(ours: dict[str, Any], theirs: dict[str, Any]) -> float:
@@ -104,13 +104,13 @@ def _paired(ours: dict[str, Any], theirs: dict[str, Any]) -> float:
 
 
 def _both(figures: dict[str, Any]) -> Figure:
-    return figures.get("best"), figures.get("median")
+    return figures.get("median"), figures.get("best")
 
 
 def _at_least(promise: str, goal: float, figure: Figure) -> Target:
-    value, middle = figure
-    met = None if value is None else value >= goal
-    return Target(f">= {goal:,} {promise}", value, middle, goal, met)
+    middle, best = figure
+    met = None if middle is None else middle >= goal
+    return Target(f">= {goal:,} {promise}", best, middle, goal, met)
 
 
 def _rows(figures: dict[str, Any]) -> Iterator[list[str]]:
@@ -159,12 +159,12 @@ def _leases(results: dict[str, Any]) -> Iterator[str]:
 
 
 def _target_rows(judged: Iterable[Target]) -> Iterator[list[str]]:
-    yield ["", "best", "median", ""]
+    yield ["", "median", "best", ""]
     words = {True: "met", False: "MISSED", None: "not measured"}
     for target in judged:
         figures = [
             report._number(each, 0 if target.goal >= 1000 else 2)
-            for each in (target.value, target.median)
+            for each in (target.median, target.value)
         ]
         yield [target.promise, *figures, words[target.met]]
 

@@ -55,8 +55,8 @@ def problems(scene: Scene, mode: str, calls: list[Call]) -> list[str]:
     if mode != "raise":
         return [f"{mode} raised {problem!r}" for problem in found]
     kinds = [problem.kind for problem in found if isinstance(problem, StoreUnavailable)]
-    # On a busy machine, whatever else is wrong may also be late.
-    odd = set() if scene.kinds == ANY else {*kinds} - {*scene.kinds, "timeout"}
+    # On a busy machine, whatever is wrong may also be late; late at the door is "connection".
+    odd = set() if scene.kinds == ANY else {*kinds} - {*scene.kinds, "timeout", "connection"}
     wrong = [
         f"raised {problem!r}" for problem in found if not isinstance(problem, StoreUnavailable)
     ]

@@ -35,6 +35,8 @@ from headgate.stores.redis.wire import (
 CHUNK = 65536
 LOOK = socket.MSG_PEEK | socket.MSG_DONTWAIT
 BUSY = (BlockingIOError, InterruptedError, ssl.SSLWantReadError)
+SLOW = (TimeoutError, *BUSY)
+UNREACHED = (*TROUBLE, StoreUnavailable)
 
 
 class Line:
@@ -52,7 +54,7 @@ class Line:
         self.count = int.from_bytes(os.urandom(4), "little")
         try:
             self.socket = dial(place, self._left(deadline))
-        except (*TROUBLE, StoreUnavailable) as problem:
+        except UNREACHED as problem:
             raise unreached(place, problem) from None
         self.timed = place.tls is not None
         if not self.timed:
@@ -69,7 +71,10 @@ class Line:
         self.count += 1
         nonce = nonces(self.count)
         payload = b"%b%b%b" % (question.full if full else question.quick, nonce, question.rest)
-        reply = self.tell(ASKING + payload if asking else payload, 1 + asking, deadline)[-1]
+        if asking:
+            reply = self.tell(ASKING + payload, 2, deadline)[1]
+        else:
+            reply = self.tell(payload, 1, deadline)[0]
         if not belongs(reply, nonce):
             self.close()
             raise foreign(self.place)
@@ -100,7 +105,7 @@ class Line:
             found = [self._receive(deadline) for _ in range(replies)]
             if self.timed or left < self.budget * 0.9:
                 self._limit(self.budget)
-        except (TimeoutError, *BUSY):
+        except SLOW:
             self.close()
             raise late(self.place, self.budget) from None
         except OSError as problem:

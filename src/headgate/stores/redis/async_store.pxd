@@ -1,0 +1,1 @@
+# C types of async_store.py, for Cython: none of its own.
