@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 import headgate
 from headgate import ManualClock
 
-pytest_plugins = ["tests.servers.fixtures"]
+pytest_plugins = ["tests.servers.fixtures", "tests.faults.report"]
 
 FORM = "compiled" if headgate.COMPILED else "interpreted"
 WANTED = os.environ.get("HEADGATE_FORM", FORM)
@@ -53,10 +53,3 @@ def clock() -> ManualClock:
 def scale() -> int:
     """How many times as long a trace should be: 1, or 10 under `make soak`."""
     return SCALE
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give what depends on real servers and real time a second try; the report says who took it."""
-    for item in items:
-        if "/faults/" in item.path.as_posix() or "/stores/" in item.path.as_posix():
-            item.add_marker(pytest.mark.flaky(reruns=1))

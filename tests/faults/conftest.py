@@ -1,4 +1,4 @@
-"""A bench, callers on hire, and how long their questions took, summed up at the end."""
+"""A bench, and callers on hire, who note how long their questions took."""
 
 from __future__ import annotations
 
@@ -13,11 +13,6 @@ from tests.faults.scenes import OWNER, Bench
 from tests.servers.fixtures import running
 from tests.servers.launch import Server
 from tests.servers.proxy import Proxy
-
-# Every check is to be over within its budget and so many seconds.
-GRACE = 0.01
-
-checks: list[float] = []
 
 
 @pytest.fixture(scope="session")
@@ -46,21 +41,3 @@ def hire(record_property: Callable[[str, Any], None]) -> Iterator[Callable[..., 
         yield made
     usual = [caller for caller in callers if caller.budget == BUDGET]
     record_property("checks", [call.seconds for caller in usual for call in caller.history])
-
-
-def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Collect what was noted, from wherever the test ran."""
-    if report.when == "teardown":
-        for name, value in report.user_properties:
-            if name == "checks" and isinstance(value, list):
-                checks.extend(value)
-
-
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Say how many checks kept to their budget; the machine is not ours alone, so none must."""
-    if checks:
-        within = sum(seconds <= BUDGET + GRACE for seconds in checks)
-        terminalreporter.write_line(
-            f"fault checks: {within:,} of {len(checks):,} within {BUDGET + GRACE:g} s "
-            f"({within / len(checks):.2%}), the slowest {max(checks):.3f} s"
-        )

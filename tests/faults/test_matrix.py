@@ -27,7 +27,7 @@ LIMIT = TokenBucket("20 per 1000day")
 def test_every_check_is_answered_and_the_store_comes_back(
     scene: Scene, colour: str, mode: str, bench: Bench, hire: Callable[..., Caller]
 ) -> None:
-    before = census()
+    before, others = census(), {*threading.enumerate()}
     clock = ManualClock()
     caller = hire(colour, LIMIT, url=bench.url, mode=mode, budget=scene.budget, clock=clock)
     until(lambda: caller.back("probe"), "the store to be known")
@@ -36,7 +36,7 @@ def test_every_check_is_answered_and_the_store_comes_back(
         meanwhile = [caller.take("few") for _ in range(3)] + caller.together(24, "many")
         until(lambda: bench.proxy.open <= connections(colour), "lines to be no more than allowed")
     until(lambda: caller.back("probe"), "the store to be back")
-    until(lambda: rested(caller), "what is owed to be settled")
+    until(lambda: rested(caller, others), "what is owed to be settled")
     few = spent(bench, clock, "few")
     caller.close()
     until(lambda: census() == before, f"{census()} to be {before}, as before")
@@ -107,10 +107,10 @@ def connections(colour: str) -> int:
     return CROWD if colour == "sync" else 1
 
 
-def rested(caller: Caller) -> bool:
-    """Whether nothing is done beside the calls any longer."""
-    others = {thread.name.partition("_")[0] for thread in threading.enumerate()}
-    return caller.desk.tasks() == 0 and others <= {"MainThread", "proxy", "caller"}
+def rested(caller: Caller, others: set[threading.Thread]) -> bool:
+    """Whether nothing is done beside the calls any longer; `others` were there before."""
+    new = {*threading.enumerate()} - others
+    return caller.desk.tasks() == 0 and all(one.name.startswith("caller") for one in new)
 
 
 def census() -> tuple[int, int]:

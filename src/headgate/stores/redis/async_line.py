@@ -93,6 +93,7 @@ class AsyncLine:
         self.told = 0
         self.time = 0
         self.ticking = False
+        self.next = 0.0
         self.greeted = 0
         self.task = self.loop.create_task(self._connect())
 
@@ -115,6 +116,10 @@ class AsyncLine:
         errand = Errand(None, self.loop.create_future(), None)
         self._send(payload, b"", errand)
         return errand.future
+
+    def left(self, errand: Errand) -> float:
+        """The seconds that an errand of this line still has."""
+        return self.budget * (TICKS - (self.time - errand.time)) / TICKS
 
     def close(self) -> None:
         """Hang up; who waits is told."""
@@ -206,7 +211,8 @@ class AsyncLine:
         self.due.append(errand)
         if not self.ticking:
             self.ticking = True
-            self.loop.call_later(self.budget / TICKS, self._tick)
+            self.next = self.loop.time()
+            self._wind()
 
     def _answer(self, errand: Errand, reply: Any) -> None:
         if errand.read is None:
@@ -243,7 +249,14 @@ class AsyncLine:
             self.told += 1
         self.ticking = bool(self.due)
         if self.ticking:
-            self.loop.call_later(self.budget / TICKS, self._tick)
+            self._wind()
+
+    def _wind(self) -> None:
+        # By the moment it was due, so that small delays do not add up; after a large one anew, or
+        # those would be told they are too late whose replies have come and are not read yet.
+        span = self.budget / TICKS
+        self.next = max(self.next + span, self.loop.time())
+        self.loop.call_at(self.next, self._tick)
 
     def _break(self, problem: StoreUnavailable) -> None:
         if self.broken is not None:

@@ -107,19 +107,22 @@ class AsyncRedisStore:
 
     def _mend(self, errand: Errand, line: AsyncLine | None, refusal: Refusal | None) -> None:
         # The plain way did not lead there: try the others, beside whoever waits.
+        left = self.budget if line is None else line.left(errand)
         if refusal is None and line is not None:
             if self.route.kind == "single":
                 fail(errand.future, line.broken or unreached(line.place, "closed"))
                 return
             line = None
-        task = asyncio.ensure_future(self._fetch(errand, line, refusal))
+        task = asyncio.ensure_future(self._fetch(errand, line, refusal, left))
         here = self._here()
         here.mending.add(task)
         task.add_done_callback(here.mending.discard)
 
-    async def _fetch(self, errand: Errand, line: AsyncLine | None, refusal: Refusal | None) -> None:
+    async def _fetch(
+        self, errand: Errand, line: AsyncLine | None, refusal: Refusal | None, left: float
+    ) -> None:
         try:
-            reply = await asyncio.wait_for(self._seek(errand, line, refusal), self.budget)
+            reply = await asyncio.wait_for(self._seek(errand, line, refusal), left)
         except TimeoutError:
             fail(errand.future, late(shown(self.route), self.budget))
         except StoreUnavailable as problem:

@@ -15,5 +15,6 @@ cdef class Line:
     cpdef ask(self, Question question, bint full, bint asking, long long deadline)
     cpdef list tell(self, bytes payload, int replies, long long deadline)
     cdef _receive(self, long long deadline)
+    cdef _piece(self, long long deadline)
     cdef _limit(self, double seconds)
     cdef double _left(self, long long deadline) except -1

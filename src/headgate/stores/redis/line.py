@@ -7,6 +7,7 @@ on which anything went wrong is hung up: a late reply must never meet the next c
 from __future__ import annotations
 
 import os
+import select
 import socket
 import ssl
 import struct
@@ -33,6 +34,8 @@ from headgate.stores.redis.wire import (
 )
 
 CHUNK = 65536
+# The kernel counts in ticks of up to so many seconds, and wakes up one of them later than told.
+TICK = 0.01
 LOOK = socket.MSG_PEEK | socket.MSG_DONTWAIT
 BUSY = (BlockingIOError, InterruptedError, ssl.SSLWantReadError)
 SLOW = (TimeoutError, *BUSY)
@@ -43,7 +46,8 @@ class Line:
     """A connection to `place`, made when it is built; each call has `budget` seconds.
 
     The kernel keeps the time: a socket that is told once how long to wait needs no further calls.
-    Under TLS, and once a reply has come in pieces, Python keeps it.
+    It is told to wake us early, and what is left is waited for to the millisecond. Under TLS, and
+    once a reply has come in pieces, Python keeps it.
     """
 
     def __init__(self, place: Place, clock: Clock, budget: float, deadline: int) -> None:
@@ -152,7 +156,7 @@ class Line:
             pieces += 1
             if pieces > 1 or self.timed:
                 self._limit(self._left(deadline))
-            data = self.socket.recv(CHUNK)
+            data = self._piece(deadline)
             if not data:
                 raise lost(self.place, "the server hung up")
             self.reader.feed(data)
@@ -161,11 +165,22 @@ class Line:
             self._limit(self.budget)
         return reply
 
+    def _piece(self, deadline: int) -> bytes:
+        try:
+            return self.socket.recv(CHUNK)
+        except BlockingIOError:
+            door = select.poll()
+            door.register(self.socket, select.POLLIN)
+            if not door.poll(self._left(deadline) * 1000):
+                raise
+        return self.socket.recv(CHUNK)
+
     def _limit(self, seconds: float) -> None:
         if self.timed:
             self.socket.settimeout(seconds)
             return
-        span = struct.pack("@ll", int(seconds), max(1, int(seconds % 1 * 1e6)))
+        early = max(0.001, seconds - TICK)
+        span = struct.pack("@ll", int(early), int(early % 1 * 1e6))
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, span)
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, span)
 
