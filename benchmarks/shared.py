@@ -24,7 +24,7 @@ import headgate
 import measure
 import report
 from headgate import Limiter, MemoryStore
-from headgate.stores.shared import SharedStore
+from headgate.stores.shared.store import SharedStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

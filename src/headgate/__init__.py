@@ -31,11 +31,11 @@ from headgate.errors import (
 from headgate.flow import Permit, Reservation
 from headgate.limiter import Limiter
 from headgate.rate import Rate
-from headgate.stores.leased import LeasedStore
+from headgate.stores.leases.store import LeasedStore
 from headgate.stores.memory import MemoryStore
 from headgate.stores.redis.async_store import AsyncRedisStore
 from headgate.stores.redis.store import RedisStore
-from headgate.stores.shared import SharedStore
+from headgate.stores.shared.store import SharedStore
 
 __version__ = "0.1.0"
 

@@ -13,12 +13,12 @@ from headgate.algorithms.limit import Limit
 from headgate.algorithms.token_bucket import TokenBucket
 from headgate.clock import microseconds
 from headgate.rate import Rate
-from headgate.stores.leased import LeasedStore
+from headgate.stores.leases.store import LeasedStore
 from headgate.stores.memory import MemoryStore
 from headgate.stores.redis.async_store import AsyncRedisStore
 from headgate.stores.redis.place import hidden
 from headgate.stores.redis.store import RedisStore
-from headgate.stores.shared import SharedStore
+from headgate.stores.shared.store import SharedStore
 from headgate.stores.store import Store
 
 # A cost above this is refused like this one: no limit holds as much.

@@ -21,9 +21,9 @@ from headgate.errors import LimitError
 from headgate.flow import Book, Booking, Permit, Release, Reservation, Sleep, acquire, wrap
 from headgate.intake import checked, gather, patience, reach
 from headgate.rate import Rate
-from headgate.stores.cabinet import Cabinet
+from headgate.stores.flat.table import Table
+from headgate.stores.shared.cabinet import Cabinet
 from headgate.stores.store import FAR, Ledger, Store
-from headgate.stores.table import Table
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -265,7 +265,7 @@ class Limiter:
         # Interpreted, `take` has a shorter way; it tells no listener.
         if COMPILED or self.table is None:
             return
-        from headgate.stores.lane import lane  # noqa: PLC0415 - compiled, there is no step to import
+        from headgate.stores.flat.lane import lane  # noqa: PLC0415 - compiled, there is no step to import
 
         vars(self).pop("take", None)
         read = self.clock.now if self.system is None else self.system.reader()

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from headgate.stores.flat.table import Table
 from headgate.stores.store import FAR, Ledger
-from headgate.stores.table import Table
 from tests.conformance.bare import Act, Bare, acts
 from tests.conformance.engines import ENGINES, interpreted, rendered
 from tests.conformance.limits import LIMITS

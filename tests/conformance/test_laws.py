@@ -22,7 +22,7 @@ from headgate import (
     TokenBucket,
     WarmUp,
 )
-from headgate.stores.table import Table
+from headgate.stores.flat.table import Table
 from tests.conformance.bare import BEGIN, SECOND, YEAR, Act, Bare, acts
 from tests.conformance.engines import FOREVER, interpreted
 from tests.conformance.limits import LIMITS

@@ -14,7 +14,7 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from headgate import AsyncLimiter, Decision, Limit, Limiter, ManualClock
-from headgate.stores.leased import LeasedStore
+from headgate.stores.leases.store import LeasedStore
 from headgate.stores.redis.async_store import AsyncRedisStore
 from headgate.stores.redis.store import RedisStore
 

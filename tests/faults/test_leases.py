@@ -27,7 +27,7 @@ from headgate import (
     SlidingWindow,
     TokenBucket,
 )
-from headgate.stores.leased import LeasedStore
+from headgate.stores.leases.store import LeasedStore
 from headgate.stores.redis.store import RedisStore
 from headgate.testing import Entry, History, admitted, most_in_any
 from tests.servers.launch import Server

@@ -28,13 +28,14 @@ LONG_FUNCTIONS = {
     "bottom",
     "src/headgate/algorithms/token_bucket.py:step": "one step is one thought; a helper of its own "
     "would be a call on the hot path when interpreted",
-    "src/headgate/stores/lane.py:lane": "a closure with the two functions that share its names",
-    "src/headgate/stores/table.py:Table.decide": "the hot path in one piece: a call costs as much "
-    "as the arithmetic",
+    "src/headgate/stores/flat/lane.py:lane": "a closure with the two functions that share its "
+    "names",
+    "src/headgate/stores/flat/table.py:Table.decide": "the hot path in one piece: a call costs as "
+    "much as the arithmetic",
 }
 LONG_MODULES = {
-    "src/headgate/stores/table.py": "one class that is one C unit, so that its parts call each "
-    "other without Python",
+    "src/headgate/stores/flat/table.py": "one class that is one C unit, so that its parts call "
+    "each other without Python",
 }
 
 

@@ -19,7 +19,7 @@ RATE, BURST, TTL, SECONDS = 2000, 200, 0.2, 3.0
 WORK = """
 import json, sys, time
 from headgate import Limiter, TokenBucket
-from headgate.stores.leased import LeasedStore
+from headgate.stores.leases.store import LeasedStore
 from headgate.stores.redis.store import RedisStore
 
 url, rate, burst, ttl, seconds = sys.argv[1], *map(float, sys.argv[2:])

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import headgate
-from headgate.stores.shared import SharedStore
+from headgate.stores.shared.store import SharedStore
 
 
 class Hand:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import headgate
 from headgate import (
     AsyncLimiter,
     Decision,
@@ -22,6 +23,7 @@ from headgate import (
     StoreUnavailable,
     TokenBucket,
 )
+from headgate.stores.flat.table import Table
 from headgate.stores.redis.store import RedisStore
 from tests.faults.caller import COLOURS, Caller
 from tests.servers.launch import Server
@@ -103,6 +105,21 @@ def test_what_is_allowed_without_the_store_says_so(hire: Hire, proxy: Proxy) -> 
     answers = outage(caller, proxy, *["take"] * 12)
 
     assert answers == [Decision(True, 10, 10, rule="10 per 1000day", degraded=True)] * 12
+
+
+@pytest.mark.skipif(headgate.COMPILED, reason="compiled, nobody can look on")
+def test_a_share_decides_without_counting_its_keys(
+    hire: Hire, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted: list[Table] = []
+    monkeypatch.setattr(Table, "__len__", lambda table: counted.append(table) or 0)
+    caller = hire(LIMIT)
+
+    answers = outage(caller, proxy, *["take"] * 12)
+
+    # It takes as long as there are keys, and a table without any would pass for none.
+    assert counted == []
+    assert [bool(answer) for answer in answers] == [True] * 10 + [False] * 2
 
 
 def test_what_is_denied_without_the_store_says_so(hire: Hire, proxy: Proxy) -> None:

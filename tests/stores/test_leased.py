@@ -23,8 +23,8 @@ from headgate import (
     TokenBucket,
     WarmUp,
 )
-from headgate.stores import leasing
-from headgate.stores.leased import LeasedStore
+from headgate.stores.leases import ledger as leasing
+from headgate.stores.leases.store import LeasedStore
 from headgate.stores.redis.store import RedisStore
 from tests.faults.caller import COLOURS, Caller
 from tests.servers.launch import Server

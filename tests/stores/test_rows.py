@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headgate import TokenBucket
-from headgate.stores.table import Table
+from headgate.stores.flat.table import Table
 
 SECOND = 1_000_000
 KEYS = ["", *map(str, range(40))]

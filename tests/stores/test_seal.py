@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import headgate
-from headgate.stores.seal import Seal
+from headgate.stores.flat.seal import Seal
 
 SEED = bytes(range(16))
 KEYS = ["", "a", "user:42", "x" * 7, "x" * 8, "x" * 9, "x" * 300, "ü", "日本", "\0", "\ud800", "😀"]
@@ -79,7 +79,7 @@ def test_marks_fit_into_a_cell_and_are_never_0() -> None:
 
 def test_every_process_marks_a_key_alike() -> None:
     source = (
-        "import json; from headgate.stores.seal import Seal; seal = Seal(bytes(range(16)));"
+        "import json; from headgate.stores.flat.seal import Seal; seal = Seal(bytes(range(16)));"
         f"print(json.dumps([seal.mark(key) for key in {KEYS!r}]))"
     )
     environment = {**os.environ, "PYTHONPATH": str(PACKAGE), "PYTHONHASHSEED": "7"}

@@ -13,7 +13,7 @@ import headgate
 from headgate import FixedWindow, SlidingLog, TokenBucket
 from headgate.algorithms.limit import KEEP, RESET, SCALE, Limit
 from headgate.stores.memory import MemoryStore
-from headgate.stores.shared import SharedStore
+from headgate.stores.shared.store import SharedStore
 
 NOW = 1_800_000_000_000_000
 BUCKET = (TokenBucket("10/h"),)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 
 from headgate import TokenBucket
-from headgate.stores.shared import SharedStore
-from headgate.stores.table import Table
+from headgate.stores.flat.table import Table
+from headgate.stores.shared.store import SharedStore
 from headgate.testing import Case, cases, verify
 from tests.conformance.bare import acts
 from tests.conformance.limits import LIMITS

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import headgate
 from headgate import TokenBucket
-from headgate.stores.shared import SharedStore
+from headgate.stores.shared.store import SharedStore
 from tests.stores.crew import Crew
 
 SECOND = 1_000_000

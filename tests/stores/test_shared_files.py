@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from headgate import HeadgateError, SlidingLog, StoreMismatch, StoreUnavailable, TokenBucket
-from headgate.stores.cabinet import Cabinet
-from headgate.stores.facts import PAGE, page, read
-from headgate.stores.gate import form
-from headgate.stores.shared import SharedStore
+from headgate.stores.flat.gate import form
+from headgate.stores.shared.cabinet import Cabinet
+from headgate.stores.shared.facts import PAGE, page, read
+from headgate.stores.shared.store import SharedStore
 
 NOW = 1_800_000_000_000_000
 LIMITS = (TokenBucket("10/h"),)

@@ -18,7 +18,7 @@ import pytest
 
 from headgate import FixedWindow, SlidingLog, TokenBucket
 from headgate.algorithms.limit import Limit
-from headgate.stores.shared import SharedStore
+from headgate.stores.shared.store import SharedStore
 from tests.stores.crew import Crew
 
 HANDS = 4

@@ -14,7 +14,7 @@ import pytest
 
 import headgate
 from headgate import FixedWindow, SlidingLog, TokenBucket
-from headgate.stores.shared import SharedStore
+from headgate.stores.shared.store import SharedStore
 from tests.stores.test_fork import in_child
 
 NOW = 1_800_000_000_000_000

@@ -12,7 +12,7 @@ import pytest
 
 import headgate
 from headgate import FixedWindow, Limiter, ManualClock, MemoryStore, SlidingLog, TokenBucket
-from headgate.stores.table import Table
+from headgate.stores.flat.table import Table
 
 THREADS = 64
 TAKES = 50_000 if headgate.COMPILED else 2_500

@@ -16,7 +16,6 @@ cdef class Fallback:
     cdef readonly object _local
     cdef readonly dict _owed
     cdef readonly dict _debits
-    cdef dict _tables
     cdef long long _parts
     cdef long long _round
     cdef bint _restless(self, long long now) except -1

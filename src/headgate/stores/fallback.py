@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 from headgate.algorithms.limit import SCALE, Limit
 from headgate.decision import Decision
 from headgate.errors import StoreUnavailable
-from headgate.stores.lease import Lease
+from headgate.stores.flat.table import Table
+from headgate.stores.leases.lease import Lease
 from headgate.stores.share import marked, share, verdict
 from headgate.stores.store import FAR
-from headgate.stores.table import Table
 from headgate.stores.watch import Watch
 
 MODES = ("local", "allow", "deny", "raise")
@@ -47,7 +47,6 @@ class Fallback:
         # By key: what was let in and not charged; and what was to be charged whatever is left.
         self._owed: dict[str, int] = {}
         self._debits: dict[str, int] = {}
-        self._tables: dict[int, Table] = {}
         # Into how many parts the limits were divided last, and how often debts were settled.
         self._parts = 0
         self._round = 0
@@ -172,8 +171,8 @@ class Fallback:
 
     def _share(self, verb: str, key: str, cost: int, now: int, extra: int) -> tuple[Decision, Any]:
         # This process's part of the limit decides.
-        table = self._local or self._divide(now)
-        if self._parts != self.watch.instances:
+        table = self._local
+        if table is None or self._parts != self.watch.instances:
             table = self._divide(now)
         if verb == "peek":
             return marked(table.peek(key, cost, now)), None
@@ -188,10 +187,10 @@ class Fallback:
         # It outlives an outage, or a store that comes and goes would give everybody a new share.
         parts = tuple(share(limit, self.watch.instances) for limit in self.limits)
         self._parts = self.watch.instances
-        if self._local is None:
-            # Whoever comes second gets the first one's: setting a default is atomic.
-            self._local = self._tables.setdefault(0, Table(parts, CAPACITY))
-        elif self._local.limits != parts:
+        with OWING[0]:
+            if self._local is None:
+                self._local = Table(parts, CAPACITY)
+        if self._local.limits != parts:
             self._local.change(parts, now, SCALE)
         return self._local
 
@@ -268,7 +267,8 @@ def later(work: Any) -> None:
 
 # Verbs whose units, if let in, are owed to the store.
 SPENDING = ("take", "book", "lease")
-# What is owed changes under one lock for all, in a list because a forked child needs a new one.
+# What is owed changes under one lock for all, and a share is begun under it; in a list because a
+# forked child needs a new one.
 OWING = [threading.Lock()]
 os.register_at_fork(after_in_child=lambda: OWING.__setitem__(0, threading.Lock()))
 RUNNING: set[asyncio.Future[Any]] = set()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headgate.algorithms.limit import Limit
 from headgate.clock import Clock, SystemClock
-from headgate.stores.table import Table
+from headgate.stores.flat.table import Table
 
 
 class MemoryStore:

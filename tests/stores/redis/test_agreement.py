@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from headgate import Decision, Limit, ManualClock, SlidingLog
-from headgate.stores.table import Table
+from headgate.stores.flat.table import Table
 from tests.conformance.bare import SECOND, Act, acts
 from tests.conformance.engines import Meter, Steps, interpreted, punish, restate
 from tests.conformance.limits import LIMITS

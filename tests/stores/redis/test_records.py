@@ -19,8 +19,8 @@ from headgate import (
     TokenBucket,
     WarmUp,
 )
+from headgate.stores.flat.table import Table
 from headgate.stores.store import FAR
-from headgate.stores.table import Table
 from tests.conformance.limits import LIMITS
 from tests.servers.launch import Server
 from tests.servers.waiting import until

@@ -211,7 +211,6 @@ class AsyncLine:
         self.due.append(errand)
         if not self.ticking:
             self.ticking = True
-            self.next = self.loop.time()
             self._wind()
 
     def _answer(self, errand: Errand, reply: Any) -> None:
@@ -252,11 +251,14 @@ class AsyncLine:
             self._wind()
 
     def _wind(self) -> None:
-        # By the moment it was due, so that small delays do not add up; after a large one anew, or
-        # those would be told they are too late whose replies have come and are not read yet.
+        # By the moment of the last tick, so that small delays do not add up; after a large one
+        # anew, or those would be told they are late whose replies have come and are not read yet.
         span = self.budget / TICKS
-        self.next = max(self.next + span, self.loop.time())
-        self.loop.call_at(self.next, self._tick)
+        timer = self.loop.call_later(span, self._tick)
+        if timer.when() < self.next + 2 * span:
+            timer.cancel()
+            timer = self.loop.call_at(self.next + span, self._tick)
+        self.next = timer.when()
 
     def _break(self, problem: StoreUnavailable) -> None:
         if self.broken is not None:

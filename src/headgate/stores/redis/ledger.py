@@ -14,11 +14,11 @@ from headgate.algorithms.calendar import frame
 from headgate.algorithms.fixed_window import DATED, FixedWindow
 from headgate.algorithms.limit import Limit
 from headgate.decision import Decision
-from headgate.stores.lease import Lease
+from headgate.stores.flat.rows import MOST
+from headgate.stores.leases.lease import Lease
 from headgate.stores.redis import script
 from headgate.stores.redis.names import prefix, tag
 from headgate.stores.redis.wire import NONCE, Call, Question, bulk
-from headgate.stores.rows import MOST
 
 ANSWER = struct.Struct("<Bqqq").unpack_from
 MOMENT = struct.Struct("<q").unpack_from

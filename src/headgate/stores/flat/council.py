@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from headgate.stores.rows import MOST, Rows
+from headgate.stores.flat.rows import MOST, Rows
 
 if TYPE_CHECKING:
     from headgate import _cython as cython

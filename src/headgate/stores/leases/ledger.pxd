@@ -1,4 +1,4 @@
-# C types of leasing.py, for Cython.
+# C types of ledger.py, for Cython.
 cimport cython
 from headgate.decision cimport Decision
 

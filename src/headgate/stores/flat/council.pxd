@@ -1,7 +1,7 @@
 # C types of council.py, for Cython.
 cimport cython
 from headgate.algorithms.limit cimport Limit, Reply
-from headgate.stores.rows cimport Rows
+from headgate.stores.flat.rows cimport Rows
 
 cdef long long FOREVER
 

@@ -21,7 +21,7 @@ else:
         from headgate import _cython as cython
 
 if cython.compiled:
-    from cython.cimports.headgate.stores.text import utf8
+    from cython.cimports.headgate.stores.flat.text import utf8
 
 
 class Seal:

@@ -16,8 +16,8 @@ from headgate.algorithms.warm_up import WarmUp
 from headgate.clock import Clock, microseconds
 from headgate.decision import Decision
 from headgate.drive import Flow, adrive, drive
-from headgate.stores.lease import Lease
-from headgate.stores.sweep import Ask, expired, sweep, tend, tended
+from headgate.stores.leases.lease import Lease
+from headgate.stores.leases.sweep import Ask, expired, sweep, tend, tended
 
 # Keys that may have a lease at once; others are decided by the store.
 KEYS = 100_000

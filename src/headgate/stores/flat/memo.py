@@ -6,7 +6,7 @@ off a collection of garbage while others wait: a memo is made blank, beforehand.
 
 from __future__ import annotations
 
-from headgate.stores.rows import Rows
+from headgate.stores.flat.rows import Rows
 
 # Longer rows are not kept twice.
 LONGEST = 1024

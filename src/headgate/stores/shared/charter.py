@@ -14,8 +14,8 @@ from hashlib import blake2b
 
 from headgate.clock import SystemClock
 from headgate.errors import StoreMismatch
-from headgate.stores.deed import Deed
-from headgate.stores.facts import PAGE, boot, page, read
+from headgate.stores.shared.deed import Deed
+from headgate.stores.shared.facts import PAGE, boot, page, read
 
 VERSION = "1"
 # How far the time of day may have moved before the next one who is alone sets the clock by it.

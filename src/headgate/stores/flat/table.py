@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, Any
 
 from headgate.algorithms.limit import RESET, SCALE, Limit
 from headgate.decision import Decision
-from headgate.stores.council import Council
-from headgate.stores.gate import Gate
-from headgate.stores.memo import Memo
-from headgate.stores.rows import MOST, Rows
-from headgate.stores.seal import Seal
+from headgate.stores.flat.council import Council
+from headgate.stores.flat.gate import Gate
+from headgate.stores.flat.memo import Memo
+from headgate.stores.flat.rows import MOST, Rows
+from headgate.stores.flat.seal import Seal
 
 if TYPE_CHECKING:
     from headgate import _cython as cython

@@ -12,15 +12,15 @@ from hashlib import blake2b
 from headgate.algorithms.limit import Limit
 from headgate.clock import Clock, SystemClock
 from headgate.errors import StoreUnavailable
-from headgate.stores.cabinet import Cabinet, divide
-from headgate.stores.charter import Charter
-from headgate.stores.deed import discard, furnish
-from headgate.stores.facts import shorten
-from headgate.stores.gate import form
-from headgate.stores.rows import extent, shape
-from headgate.stores.seal import Seal
-from headgate.stores.segment import Segment
-from headgate.stores.table import Table
+from headgate.stores.flat.gate import form
+from headgate.stores.flat.rows import extent, shape
+from headgate.stores.flat.seal import Seal
+from headgate.stores.flat.table import Table
+from headgate.stores.shared.cabinet import Cabinet, divide
+from headgate.stores.shared.charter import Charter
+from headgate.stores.shared.deed import discard, furnish
+from headgate.stores.shared.facts import shorten
+from headgate.stores.shared.segment import Segment
 
 VERSION = "1"
 MEMORY = "/dev/shm"  # noqa: S108 - what stands in it is in a folder that only its user can enter

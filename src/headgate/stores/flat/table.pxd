@@ -3,12 +3,12 @@ cimport cython
 from libc.stdint cimport int64_t
 from headgate.algorithms.limit cimport Reply, Limit
 from headgate.decision cimport Decision
-from headgate.stores.council cimport Council
-from headgate.stores.desk cimport Desk
-from headgate.stores.gate cimport Gate
-from headgate.stores.memo cimport Memo
-from headgate.stores.rows cimport Rows
-from headgate.stores.seal cimport Seal
+from headgate.stores.flat.council cimport Council
+from headgate.stores.flat.desk cimport Desk
+from headgate.stores.flat.gate cimport Gate
+from headgate.stores.flat.memo cimport Memo
+from headgate.stores.flat.rows cimport Rows
+from headgate.stores.flat.seal cimport Seal
 
 cdef long long SLACK
 cdef long long FOREVER

@@ -15,15 +15,16 @@ who has waited longer would come with a time so old that it is taken for a clock
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
+import struct
 import threading
 from typing import TYPE_CHECKING, Any
 
 from headgate.clock import SystemClock
 from headgate.errors import StoreUnavailable
-from headgate.stores.deed import seize
-from headgate.stores.desk import Desk
+from headgate.stores.flat.desk import Desk
 
 if TYPE_CHECKING:
     from headgate import _cython as cython
@@ -34,7 +35,7 @@ else:
         from headgate import _cython as cython
 
 if cython.compiled:
-    from cython.cimports.headgate.stores.mutex import attempt, linger, make, spin, unlock
+    from cython.cimports.headgate.stores.flat.mutex import attempt, linger, make, spin, unlock
 
 PATIENCE = 900_000
 SPINS = 100
@@ -154,6 +155,18 @@ class Gate:
         # Stand from now on where `other` does; nobody is inside.
         self.desk = other.desk
         self.plot = other.plot
+
+
+def seize(file: int, place: int, kind: int) -> bool:
+    """Take, change or give up the lock on one byte; false if somebody else has it."""
+    wanted = struct.pack("hhqqi", kind, os.SEEK_SET, place, 1, 0)
+    try:
+        fcntl.fcntl(file, fcntl.F_OFD_SETLK, wanted)
+    except OSError as problem:
+        if problem.errno in {errno.EAGAIN, errno.EACCES}:
+            return False
+        raise
+    return True
 
 
 def late(path: str) -> str:

@@ -25,7 +25,7 @@ else:
         from headgate import _cython as cython
 
 if cython.compiled:
-    from cython.cimports.headgate.stores.mutex import fence
+    from cython.cimports.headgate.stores.flat.mutex import fence
 
 # Cells from the beginning of the desk; with the mutex before it, the mark is in its cache line.
 MARK = 6

@@ -17,12 +17,12 @@ import errno
 import fcntl
 import os
 import stat
-import struct
 import weakref
 from contextlib import suppress
 
 from headgate.clock import SystemClock
 from headgate.errors import StoreUnavailable
+from headgate.stores.flat.gate import seize
 
 # Bytes far behind the end of any file: locks need none that exist.
 DOOR = 1 << 60
@@ -127,18 +127,6 @@ class Bolt:
     def __del__(self) -> None:
         if self.file >= 0:
             os.close(self.file)
-
-
-def seize(file: int, place: int, kind: int) -> bool:
-    """Take, change or give up the lock on one byte; false if somebody else has it."""
-    wanted = struct.pack("hhqqi", kind, os.SEEK_SET, place, 1, 0)
-    try:
-        fcntl.fcntl(file, fcntl.F_OFD_SETLK, wanted)
-    except OSError as problem:
-        if problem.errno in {errno.EAGAIN, errno.EACCES}:
-            return False
-        raise
-    return True
 
 
 def unfold(path: str) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from headgate.algorithms.token_bucket import TokenBucket, step
 from headgate.decision import Decision
-from headgate.stores.table import Table, fingerprint
+from headgate.stores.flat.table import Table, fingerprint
 
 Take = Callable[..., Decision]
 

@@ -1,7 +1,7 @@
 # C types of rows.py, for Cython.
 cimport cython
 from headgate.algorithms.limit cimport Reply, Limit
-from headgate.stores.desk cimport Desk
+from headgate.stores.flat.desk cimport Desk
 
 cdef long long GROUP
 cdef long long FOREVER

@@ -1,7 +1,7 @@
 # C types of gate.py, for Cython.
 cimport cython
 from headgate.clock cimport SystemClock
-from headgate.stores.desk cimport Desk
+from headgate.stores.flat.desk cimport Desk
 
 
 @cython.final

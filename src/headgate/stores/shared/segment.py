@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 from headgate.clock import COMPILED
 from headgate.errors import StoreMismatch, StoreUnavailable
-from headgate.stores.deed import GATES, Bolt, Deed
-from headgate.stores.facts import PAGE, page, read
+from headgate.stores.shared.deed import GATES, Bolt, Deed
+from headgate.stores.shared.facts import PAGE, page, read
 
 # These follow from the others, and are named only where no other fact differs.
 DERIVED = ("stride", "groups", "drawers", "size")

@@ -1,6 +1,6 @@
 # C types of memo.py, for Cython.
 cimport cython
-from headgate.stores.rows cimport Rows
+from headgate.stores.flat.rows cimport Rows
 
 
 @cython.final

@@ -23,7 +23,7 @@ import mmap
 from typing import TYPE_CHECKING, Any
 
 from headgate.algorithms.limit import Limit
-from headgate.stores.desk import Desk, length
+from headgate.stores.flat.desk import Desk, length
 
 if TYPE_CHECKING:
     from headgate import _cython as cython

@@ -18,7 +18,7 @@ from typing import Any
 
 from headgate.algorithms.limit import Limit
 from headgate.clock import Clock, SystemClock
-from headgate.stores.leasing import Leased
+from headgate.stores.leases.ledger import Leased
 
 
 class LeasedStore:

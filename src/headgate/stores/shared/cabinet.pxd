@@ -2,8 +2,8 @@
 cimport cython
 from libc.stdint cimport int64_t
 from headgate.decision cimport Decision
-from headgate.stores.seal cimport Seal
-from headgate.stores.table cimport Table
+from headgate.stores.flat.seal cimport Seal
+from headgate.stores.flat.table cimport Table
 
 
 @cython.final

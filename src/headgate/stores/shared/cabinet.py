@@ -13,9 +13,9 @@ from typing import Any
 
 from headgate.algorithms.limit import RESET, Limit
 from headgate.decision import Decision
-from headgate.stores.memo import Memo
-from headgate.stores.seal import Seal
-from headgate.stores.table import Table
+from headgate.stores.flat.memo import Memo
+from headgate.stores.flat.seal import Seal
+from headgate.stores.flat.table import Table
 
 # With fewer keys than this to a drawer, chance would fill some of them long before the others.
 LEAST = 1024

@@ -1,0 +1,134 @@
+"""Sweeping: what is held beyond its time goes back to where it was taken.
+
+While anything is held, a thread or a task looks after it twice in each lease's lifetime, and ends
+when nothing is. At exit what is held goes back, as far as the store can be reached.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+import os
+import threading
+import weakref
+from typing import Any, NamedTuple, Protocol
+
+from headgate.clock import Clock, SystemClock
+from headgate.drive import Flow
+from headgate.errors import StoreUnavailable
+
+TENDED: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+class Holder(Protocol):
+    """Who holds leases: what of each key, under which lock, how long, and by which clock."""
+
+    held: dict[str, Any]
+    lock: Any
+    tended: bool
+
+    @property
+    def ttl(self) -> int: ...
+    @property
+    def awaited(self) -> bool: ...
+    @property
+    def clock(self) -> Clock: ...
+    def sweep(self, now: int) -> Any: ...
+
+
+class Ask(NamedTuple):
+    """Have the store behind do something."""
+
+    verb: str
+    said: tuple[Any, ...]
+
+
+def sweep(holder: Holder, now: int) -> Flow[None]:
+    """Give back every lease that is over by `now`, and forget the keys that have none."""
+    for key, held in list(holder.held.items()):
+        if now < max(held.until, held.closed):
+            continue
+        units = expired(holder, held, now)
+        if units:
+            moment = min(now, holder.clock.now())
+            with contextlib.suppress(StoreUnavailable):
+                yield Ask("charge", (key, -units, moment, held.moment))
+        if now >= held.until + holder.ttl:
+            holder.held.pop(key, None)
+
+
+def expired(holder: Holder, held: Any, now: int) -> int:
+    """The unspent units of a lease that is over, which are no longer held."""
+    with holder.lock:
+        if now < held.until or not held.units:
+            return 0
+        units: int = held.units
+        held.units = 0
+        held.batch = max(1, (held.taken - units) // 2)
+    return units
+
+
+def tended(holder: Holder) -> None:
+    """Have what is held given back at exit, and forgotten by forked children: it is not theirs."""
+    TENDED.add(holder)
+
+
+def tend(holder: Holder) -> None:
+    """See that what is held is looked after from now on."""
+    if holder.tended or not isinstance(holder.clock, SystemClock):
+        return
+    holder.tended = True
+    if holder.awaited:
+        task = asyncio.ensure_future(apatrol(holder))
+        PATROLS.add(task)
+        task.add_done_callback(PATROLS.discard)
+    else:
+        seen = weakref.ref(holder)
+        threading.Thread(target=patrol, args=(seen, holder.ttl / 2e6), daemon=True).start()
+
+
+def patrol(seen: weakref.ref[Holder], pause: float) -> None:
+    """Look after a holder as long as it is there and holds anything."""
+    rest = threading.Event()
+    while True:
+        rest.wait(pause)
+        holder = seen()
+        if holder is None:
+            return
+        holder.sweep(holder.clock.now())
+        if not holder.held:
+            holder.tended = False
+            return
+        del holder
+
+
+async def apatrol(holder: Holder) -> None:
+    """`patrol` in an event loop."""
+    try:
+        while holder.held:
+            await holder.clock.asleep(holder.ttl / 2e6)
+            await holder.sweep(holder.clock.now())
+    finally:
+        holder.tended = False
+
+
+def surrender() -> None:
+    """Give back what threads hold; what event loops hold ends with its time."""
+    for holder in list(TENDED):
+        if not holder.awaited:
+            with contextlib.suppress(Exception):
+                holder.surrender()
+
+
+def renew() -> None:
+    """In a forked child: nothing is held, nobody looks after it, nobody has its lock."""
+    for holder in TENDED:
+        holder.held = {}
+        holder.tended = False
+        holder.lock = threading.RLock()
+
+
+PATROLS: set[asyncio.Future[Any]] = set()
+atexit.register(surrender)
+os.register_at_fork(after_in_child=renew)
