@@ -3,10 +3,10 @@
 #   PYTHON=python3.13 make test    another interpreter (`make clean` between them)
 #   HEADGATE_PURE=1 make test      the plain files only, nothing compiled
 #   HEADGATE_REQUIRE=1 make test   fail where the core does not compile
-#   JOBS=1 make test               one test process instead of two
+#   JOBS=1 make test               one test process instead of three
 
 PYTHON ?= python3
-JOBS ?= 2
+JOBS ?= 3
 VENV := .venv
 BENCH := .venv-bench
 PIP := -m pip --disable-pip-version-check install -qq

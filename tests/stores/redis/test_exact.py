@@ -151,7 +151,7 @@ def test_threads_that_turn_the_page_of_a_calendar_charge_each_key_once(
 ) -> None:
     keys = [f"key:{number}" for number in range(50)]
     with Caller(valkey.url) as caller:
-        for _ in range(40 * scale):
+        for _ in range(10 * scale):
             limiter = caller.limiter(FixedWindow("1000 per 30day", calendar="month"))
             gathered(4, lambda number, limiter=limiter: limiter.take_many(keys))
 
