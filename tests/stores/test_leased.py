@@ -69,11 +69,16 @@ def spent(limiter: Limiter, key: str = "k") -> int:
 
 
 def journeys(server: Server) -> int:
-    """How many questions the server has been asked."""
+    """How many questions the server has been asked; signs of life come when they like."""
     stats = server.info("commandstats")
-    said = [stats.get(f"cmdstat_{word}", "calls=0") for word in ("evalsha", "eval")]
-    refused = [int(n) for text in said for n in re.findall(r"failed_calls=(\d+)", text)]
-    return sum(int(re.findall(r"calls=(\d+)", text)[0]) for text in said) - sum(refused)
+
+    def count(word: str) -> int:
+        text = stats.get(f"cmdstat_{word}", "calls=0")
+        return sum(map(int, re.findall(r"^calls=(\d+)", text))) - sum(
+            map(int, re.findall(r"failed_calls=(\d+)", text))
+        )
+
+    return count("eval") + count("evalsha") - count("zadd")
 
 
 def sweep(caller: Caller) -> None:
