@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import headgate
 from headgate import TokenBucket
 from headgate.stores.flat.table import Table
 
@@ -46,6 +48,17 @@ class Model:
 
     def tokens(self, key: str) -> int:
         return self.buckets.setdefault(key, Bucket(2, self.now)).at(self.now)
+
+
+@pytest.mark.skipif(headgate.COMPILED, reason="compiled, nobody can ask")
+@given(st.integers(-(1 << 63), (1 << 63) - 1), st.sampled_from([1, 9, 100, 100_000]))
+def test_the_two_groups_of_a_key_are_two(mark: int, capacity: int) -> None:
+    rows = Table((TokenBucket("2/s"),), capacity).rows
+    first, second = (rows.group(mark, side) for side in (0, 1))
+
+    assert first != second
+    assert {first % 8, second % 8} == {0}
+    assert 0 <= min(first, second) < max(first, second) < rows.size
 
 
 @settings(max_examples=200)

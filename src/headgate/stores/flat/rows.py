@@ -130,12 +130,12 @@ class Rows:
         return row
 
     def vacant(self, mark: int, now: int) -> int:
-        # A row nobody needs, or -1: in the first group while it has three, else in the emptier one,
-        # so that nearly every key is found where one looks first.
+        # A row nobody needs, or -1: in the first group while it has four, else in the emptier one,
+        # so that most keys are found where one looks first, and none of a full table finds no room.
         first = self.group(mark, 0)
         second = self.group(mark, 1)
         room = self.room(first, now)
-        if room < 3 and room < self.room(second, now):
+        if room < 4 and room < self.room(second, now):
             first = second
         elif room == 0:
             return -1
@@ -148,8 +148,7 @@ class Rows:
 
     def room(self, base: int, now: int) -> int:
         # How many rows of a group nobody needs.
-        free = 0
-        tries = 0
+        free = tries = 0
         while tries < GROUP:
             if self.cells[(base + tries) * self.stride + 1] <= now:
                 free += 1
@@ -171,11 +170,12 @@ class Rows:
         return best
 
     def group(self, mark: int, side: int) -> int:
-        # The number of the first row of one of the two groups a fingerprint names.
-        bits = mark & 0x7FFFFFFF
-        if side == 0:
-            bits = mark >> 32 & 0x7FFFFFFF
-        return (bits * self.groups >> 31) * GROUP
+        # The number of the first row of one of the two groups a fingerprint names, never the same.
+        first = (mark >> 32 & 0x7FFFFFFF) * self.groups >> 31
+        second = (mark & 0x7FFFFFFF) * self.groups >> 31
+        if side == 0 or second != first:
+            return (second if side else first) * GROUP
+        return (first + 1) % self.groups * GROUP
 
     def owes(self, row: int, now: int) -> bool:
         # Whether a request of one unit would be refused now.
