@@ -69,8 +69,9 @@ bench: $(BENCH)/.package ## measure against the peers, in an environment of its 
 	$(BENCH)/bin/python benchmarks/shared.py
 	$(BENCH)/bin/python benchmarks/on_redis.py
 
-soak: $(TOOLS) ## the same proofs at length: more examples, traces ten times as long
+soak: $(TOOLS) ## the same proofs at length, traces ten times as long, and what takes real time
 	HEADGATE_SOAK=10 $(PYTEST) -m "not realtime" --timeout 3600
+	$(PYTEST) -m realtime
 
 clean: ## back to a fresh clone
 	rm -rf $(VENV) $(BENCH) build dist .cache .pytest_cache .ruff_cache .hypothesis src/*.egg-info
