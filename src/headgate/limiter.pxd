@@ -3,8 +3,8 @@ cimport cython
 from libc.stdint cimport int64_t
 from headgate.clock cimport SystemClock
 from headgate.decision cimport Decision
-from headgate.stores.shared.cabinet cimport Cabinet
 from headgate.stores.flat.table cimport Table
+from headgate.stores.shared.cabinet cimport Cabinet
 
 
 

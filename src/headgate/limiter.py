@@ -169,15 +169,12 @@ class Limiter:
         changed = gather(limits)
         if not changed or self.ledger is None:
             raise LimitError("change: from or to unlimited is a new Limiter")
-        if self.table is not None:
-            self.table.change(changed, self.time(), ways[carry])
-        elif self.cabinet is not None:
-            self.cabinet.change(changed, self.time(), ways[carry])
-        else:
+        if not isinstance(self.ledger, Table | Cabinet):
             raise LimitError(
                 "change: limits kept beyond this machine are changed by a new Limiter with the new "
                 "limits; its keys start anew"
             )
+        self.ledger.change(changed, self.time(), ways[carry])
         self._shorten()
 
     def listen(self, listener: Listener) -> Listener:

@@ -18,4 +18,4 @@ cdef class Fallback:
     cdef readonly dict _debits
     cdef long long _parts
     cdef long long _round
-    cdef bint _restless(self, long long now) except -1
+    cdef bint _restless(self) except -1

@@ -104,7 +104,7 @@ class Fallback:
         except StoreUnavailable as problem:
             self.watch.fail(now, problem)
             return self._without(verb, *said, unknown=problem.unknown)
-        if self._restless(now):
+        if self._restless():
             threading.Thread(target=self._settle, args=self._debts(now), daemon=True).start()
         if self.watch.beating(now):
             # Beside the caller, whose time it is not.
@@ -120,13 +120,13 @@ class Fallback:
         except StoreUnavailable as problem:
             self.watch.fail(now, problem)
             return self._without(verb, *said, unknown=problem.unknown)
-        if self._restless(now):
+        if self._restless():
             later(self._asettle(*self._debts(now)))
         if self.watch.beating(now):
             later(self._asign())
         return answer
 
-    def _restless(self, now: int) -> bool:
+    def _restless(self) -> bool:
         # It answered: whether anything is left of the time when it did not.
         if self.watch.row:
             self.watch.succeed()

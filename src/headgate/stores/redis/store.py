@@ -114,8 +114,7 @@ class RedisStore:
                 if type(reply) is bytes:
                     return reply
                 refusal = reply
-        flow = asked(self.fleet, question, place, refusal)
-        return drive(flow, lambda effect: self._perform(effect, deadline))
+        return self._mend(question, place, refusal, deadline)
 
     def _many(self, questions: list[Question], deadline: int) -> list[Any]:
         # One journey to each server; what it refuses goes on from there, what it answered stays.
@@ -142,7 +141,7 @@ class RedisStore:
         return replies
 
     def _mend(
-        self, question: Question, place: Place | None, refusal: Refusal, deadline: int
+        self, question: Question, place: Place | None, refusal: Refusal | None, deadline: int
     ) -> Any:
         flow = asked(self.fleet, question, place, refusal)
         return drive(flow, lambda effect: self._perform(effect, deadline))
