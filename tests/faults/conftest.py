@@ -12,7 +12,7 @@ from tests.faults.caller import BUDGET, Caller
 from tests.faults.scenes import OWNER, Bench
 from tests.servers.fixtures import running
 from tests.servers.launch import Server
-from tests.servers.proxy import Proxy
+from tests.servers.station import Station
 
 
 @pytest.fixture(scope="session")
@@ -20,12 +20,19 @@ def bench_process() -> Iterator[Server]:
     yield from running(lambda: Server("valkey", "--requirepass", OWNER.password, login=OWNER))
 
 
+@pytest.fixture(scope="session")
+def bench_station(bench_process: Server) -> Iterator[Station]:
+    with Station(bench_process.port) as station:
+        yield station
+
+
 @pytest.fixture
-def bench(bench_process: Server) -> Iterator[Bench]:
+def bench(bench_process: Server, bench_station: Station) -> Bench:
     """A server that is nobody else's, so that its configuration may be changed, and its proxy."""
     bench_process.heal()
-    with Proxy(bench_process.port) as proxy:
-        yield Bench(bench_process, proxy)
+    bench_station.heal()
+    bench_station.reset()
+    return Bench(bench_process, bench_station)
 
 
 @pytest.fixture

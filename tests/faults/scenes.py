@@ -11,6 +11,7 @@ from tests.faults.caller import BUDGET
 from tests.servers.launch import Server, launch
 from tests.servers.proxy import Proxy
 from tests.servers.resp import encode
+from tests.servers.station import Station
 from tests.servers.waiting import until
 from tests.servers.wire import Login, Refusal
 
@@ -25,7 +26,7 @@ class Bench(NamedTuple):
     """A server that asks for a password, and a proxy before it."""
 
     server: Server
-    proxy: Proxy
+    proxy: Proxy | Station
 
     @property
     def url(self) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import mmap
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -28,10 +30,21 @@ class Hand:
 
     def take(self, keys: list[str], now: int, history: str) -> int:
         """Ask for one unit of each key, and write down every yes."""
-        admitted = [key for key in keys if self.ledger.take(key, 1, now, 0)]
+        admitted = [key for key in keys if self.insist(key, lambda: now)]
         with Path(history).open("a") as file:
             file.writelines(f"{now} {key}\n" for key in admitted)
         return len(admitted)
+
+    def insist(self, key: str, now: Callable[[], int]) -> int:
+        """The moment at which one unit was asked for and had, 0 if the answer was no.
+
+        Where a machine that stands still lets nobody in, nothing was taken: ask again.
+        """
+        for _ in range(30):
+            asked = now()
+            with suppress(headgate.StoreUnavailable):
+                return asked if self.ledger.take(key, 1, asked, 0) else 0
+        raise headgate.StoreUnavailable("no way in for half a minute", "timeout")
 
     def left(self, key: str, now: int) -> int:
         return self.ledger.peek(key, 0, now).remaining
@@ -47,20 +60,19 @@ class Hand:
         """Take for ever, all at one moment; count every yes, key by key, in a file that stays."""
         with Path(record).open("r+b") as file:
             counts = memoryview(mmap.mmap(file.fileno(), 0)).cast("q")
-        take = self.ledger.take
         for number, key in cycle(enumerate(keys)):
-            if take(key, 1, now, 0):
+            if self.insist(key, lambda: now):
                 counts[number] += 1
 
     def log(self, keys: list[str], record: str) -> None:
         """Take for ever by the store's clock; write down when each yes was asked for and known."""
         with Path(record).open("r+b") as file:
             pages = memoryview(mmap.mmap(file.fileno(), 0)).cast("q")
-        take, now = self.ledger.take, self.store.clock().now
+        now = self.store.clock().now
         place = 0
         for number, key in cycle(enumerate(keys)):
-            asked = now()
-            if take(key, 1, asked, 0) and place + 3 <= len(pages):
+            asked = self.insist(key, now)
+            if asked and place + 3 <= len(pages):
                 pages[place + 1] = asked
                 pages[place + 2] = now()
                 # Last, and never 0: a line that was not finished does not count.

@@ -329,6 +329,26 @@ def test_what_is_held_too_long_goes_back_by_itself(hire: Hire, valkey: Server) -
     store.close()
 
 
+def test_what_is_fetched_while_others_sweep_is_held(
+    hire: Hire, straight: Callable[..., Limiter], clock: ManualClock, proxy: Proxy, valkey: Server
+) -> None:
+    # A key that nothing was held of for long is forgotten, but not while somebody fetches for it.
+    caller, judge = hire(WIDE), straight(WIDE)
+    for _ in range(100):
+        caller.take()
+    clock.advance(10.0)
+    before = journeys(valkey)
+    proxy.latency(600)
+    fetched = caller.desk.begin("take", "k")
+    until(lambda: journeys(valkey) > before, "the lease to be granted")
+    sweep(caller)
+    proxy.heal()
+    assert fetched.result(10).decision
+    caller.close()
+
+    assert spent(judge) == 101
+
+
 def others() -> list[threading.Thread]:
     """The threads that are neither the test's nor its servants'."""
     known = ("MainThread", "proxy", "caller")

@@ -27,15 +27,16 @@ class Holding:
     """What is held of one key: units, until when, and what the store said of it last."""
 
     __slots__ = (
-        "asked", "batch", "closed", "least", "limit", "moment", "reset", "rest", "rule", "taken",
-        "units", "until",
+        "asked", "batch", "closed", "fetching", "least", "limit", "moment", "reset", "rest", "rule",
+        "taken", "units", "until",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.units = self.until = self.moment = self.taken = 0
         # Until when so many units, or more, are refused; and the least that was asked for.
         self.closed = self.asked = self.least = 0
-        self.batch = 0
+        # How many are on their way to the store for it: until they are back it is not forgotten.
+        self.batch = self.fetching = 0
         self.limit = self.rest = self.reset = 0
         self.rule = ""
 
@@ -165,7 +166,17 @@ class Leased:
         if cost < 1 or patience or cost > self._fits or not self._room(key, now):
             plain: Decision = yield Ask("take", (key, cost, now, patience))
             return plain
-        held = self.held.setdefault(key, Holding())
+        with self.lock:
+            held = self.held.setdefault(key, Holding())
+            held.fetching += 1
+        try:
+            decision = yield from self._lease(held, key, cost, now)
+        finally:
+            with self.lock:
+                held.fetching -= 1
+        return decision
+
+    def _lease(self, held: Holding, key: str, cost: int, now: int) -> Flow[Decision]:
         decision = None
         while decision is None:
             back, moment = expired(self, held, now), held.moment
@@ -201,7 +212,7 @@ class Leased:
                 held.until, held.moment = now + self.ttl, lease.moment
             held.units += lease.units
             held.taken = lease.units
-        tend(self)
+            tend(self)
 
     def _note(self, held: Holding, lease: Lease, cost: int, now: int) -> Decision | None:
         # The answer; none where others were quicker to spend what was granted.
@@ -242,8 +253,8 @@ class Leased:
         return booking
 
     def _release(self, key: str, cost: int, now: int, memo: Spent) -> Flow[None]:
-        held = self.held.get(key)
         with self.lock:
+            held = self.held.get(key)
             if held is not None and held.moment == memo.moment and now < held.until:
                 held.units += cost
                 return

@@ -54,8 +54,9 @@ def sweep(holder: Holder, now: int) -> Flow[None]:
             moment = min(now, holder.clock.now())
             with contextlib.suppress(StoreUnavailable):
                 yield Ask("charge", (key, -units, moment, held.moment))
-        if now >= held.until + holder.ttl:
-            holder.held.pop(key, None)
+        with holder.lock:
+            if now >= held.until + holder.ttl and not held.fetching and not held.units:
+                holder.held.pop(key, None)
 
 
 def expired(holder: Holder, held: Any, now: int) -> int:
@@ -97,9 +98,10 @@ def patrol(seen: weakref.ref[Holder], pause: float) -> None:
         if holder is None:
             return
         holder.sweep(holder.clock.now())
-        if not holder.held:
-            holder.tended = False
-            return
+        with holder.lock:
+            if not holder.held:
+                holder.tended = False
+                return
         del holder
 
 
