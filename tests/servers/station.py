@@ -58,12 +58,17 @@ class Station:
 def main(target: int) -> None:
     """Do what is said on standard input, until there is no more."""
     with Proxy(target) as proxy:
-        print(proxy.port, flush=True)
+        say(proxy.port)
         for line in sys.stdin:
             verb, *said = json.loads(line)
             if verb in VERBS:
                 getattr(proxy, verb)(*said)
-            print(proxy.open, flush=True)
+            say(proxy.open)
+
+
+def say(number: int) -> None:
+    sys.stdout.write(f"{number}\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":
