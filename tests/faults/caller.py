@@ -28,12 +28,12 @@ CROWD = 8
 
 
 class Call(NamedTuple):
-    """What became of one question: an answer or a problem, after so many seconds."""
+    """What became of one question: an answer or a problem, and when it was asked and over."""
 
     key: str
     answer: Any
     problem: BaseException | None
-    seconds: float
+    span: tuple[float, float]
 
     @property
     def decision(self) -> Decision:
@@ -189,8 +189,8 @@ def timed(work: Callable[..., Any], *said: Any) -> Call:
     try:
         answer = work(*said)
     except BaseException as problem:
-        return Call("", None, problem, perf_counter() - start)
-    return Call("", answer, None, perf_counter() - start)
+        return Call("", None, problem, (start, perf_counter()))
+    return Call("", answer, None, (start, perf_counter()))
 
 
 async def atimed(work: Callable[..., Any], *said: Any) -> Call:
@@ -198,5 +198,5 @@ async def atimed(work: Callable[..., Any], *said: Any) -> Call:
     try:
         answer = await work(*said)
     except BaseException as problem:
-        return Call("", None, problem, perf_counter() - start)
-    return Call("", answer, None, perf_counter() - start)
+        return Call("", None, problem, (start, perf_counter()))
+    return Call("", answer, None, (start, perf_counter()))
