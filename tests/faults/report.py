@@ -44,7 +44,11 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         pipe = subprocess.PIPE
         for core in sorted(os.sched_getaffinity(0)):
             command = [sys.executable, "-S", "-c", SLEEPER, str(core)]
-            sleepers.append(subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True))
+            # A run that breaks off does not listen to it, and need not hear that either.
+            quiet = subprocess.DEVNULL
+            sleepers.append(
+                subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=quiet, text=True)
+            )
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

@@ -13,6 +13,7 @@ cdef class Holding:
     cdef public long long asked
     cdef public long long least
     cdef public long long batch
+    cdef public long long fetching
     cdef public long long limit
     cdef public long long rest
     cdef public long long reset
