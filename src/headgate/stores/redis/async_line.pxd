@@ -30,6 +30,7 @@ cdef class AsyncLine:
     cdef readonly long long told
     cdef readonly long long time
     cdef readonly bint ticking
+    cdef object clock
     cdef double next
     cdef readonly long long greeted
     cdef readonly object task

@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, cast
 
+from headgate.clock import SystemClock
 from headgate.errors import StoreUnavailable
 from headgate.stores.redis.place import Place
 from headgate.stores.redis.wire import (
@@ -39,6 +40,8 @@ from headgate.stores.redis.wire import (
 )
 
 TICKS = 8
+# Some loops count in milliseconds, and take a shorter wait for none.
+SHORTEST = 0.001
 # After so many budgets without a reply the line is taken for dead.
 DEAD = 4
 # Nobody is let in behind so many who wait.
@@ -93,6 +96,7 @@ class AsyncLine:
         self.told = 0
         self.time = 0
         self.ticking = False
+        self.clock = SystemClock(offset=0)
         self.next = 0.0
         self.greeted = 0
         self.task = self.loop.create_task(self._connect())
@@ -253,12 +257,10 @@ class AsyncLine:
     def _wind(self) -> None:
         # By the moment of the last tick, so that small delays do not add up; after a large one
         # anew, or those would be told they are late whose replies have come and are not read yet.
-        span = self.budget / TICKS
-        timer = self.loop.call_later(span, self._tick)
-        if timer.when() < self.next + 2 * span:
-            timer.cancel()
-            timer = self.loop.call_at(self.next + span, self._tick)
-        self.next = timer.when()
+        # Loops differ in what their timers tell, so the moment is kept here.
+        span, now = self.budget / TICKS, self.clock.now() / 1e6
+        self.next = span + (self.next if now < self.next + span else now)
+        self.loop.call_later(max(self.next - now, SHORTEST), self._tick)
 
     def _break(self, problem: StoreUnavailable) -> None:
         if self.broken is not None:
