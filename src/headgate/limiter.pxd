@@ -4,6 +4,7 @@ from libc.stdint cimport int64_t
 from headgate.clock cimport SystemClock
 from headgate.decision cimport Decision
 from headgate.stores.flat.table cimport Table
+from headgate.stores.leases.ledger cimport Leased
 from headgate.stores.shared.cabinet cimport Cabinet
 
 
@@ -17,9 +18,12 @@ cdef class Limiter:
     cdef readonly object ledger
     cdef readonly Table table
     cdef Cabinet cabinet
+    cdef Leased leased
     cdef SystemClock system
     cdef readonly tuple listeners
     cdef int64_t time(self) except? -1
     @cython.locals(units=cython.longlong, decision=Decision)
     cdef Decision ask(self, key, cost, long long patience, long long now)
+    @cython.locals(held=Decision)
+    cdef Decision _reach(self, key, long long cost, long long now, long long patience)
     cdef object charge(self, key, cost, long long sign, long long due)

@@ -22,6 +22,7 @@ from headgate.flow import Book, Booking, Permit, Release, Reservation, Sleep, ac
 from headgate.intake import checked, gather, patience, reach
 from headgate.rate import Rate
 from headgate.stores.flat.table import Table
+from headgate.stores.leases.ledger import Leased
 from headgate.stores.shared.cabinet import Cabinet
 from headgate.stores.store import FAR, Ledger, Store
 
@@ -45,6 +46,7 @@ class Limiter:
     ledger: Ledger | None
     table: Table | None
     cabinet: Cabinet | None
+    leased: Leased | None
     system: SystemClock | None
     listeners: tuple[Listener, ...]
 
@@ -69,6 +71,9 @@ class Limiter:
         self.ledger = self.store.open(found, name, clock, when_unavailable) if found else None
         self.table = self.ledger if isinstance(self.ledger, Table) else None
         self.cabinet = self.ledger if isinstance(self.ledger, Cabinet) else None
+        # Where it is awaited, `AsyncLimiter` asks it.
+        near = isinstance(self.ledger, Leased) and not self.ledger.awaited
+        self.leased = self.ledger if near else None
         self._shorten()
 
     @property
@@ -204,13 +209,18 @@ class Limiter:
             decision = self.table.ask(hash(key) or 1, units, now, patience, 1 if units > 0 else 0)
         elif self.cabinet is not None:
             decision = self.cabinet.ask(key, units, now, patience)
-        elif self.ledger is not None:
-            decision = self.ledger.take(key, units, now, patience)
         else:
-            decision = Decision(True)
+            decision = self._reach(key, units, now, patience)
         if self.listeners:
             self._tell(key, decision)
         return decision
+
+    def _reach(self, key: str, cost: int, now: int, patience: int) -> Decision:
+        if self.ledger is None:
+            return Decision(True)
+        # What is held is spent without leaving C when compiled.
+        held = None if self.leased is None else self.leased.spend(key, cost, now)
+        return self.ledger.take(key, cost, now, patience) if held is None else held
 
     def charge(self, key: str, cost: int, sign: int, due: int) -> Any:
         key, units = checked(key, cost)
