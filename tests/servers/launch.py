@@ -94,7 +94,7 @@ class Server:
             self.bury()
         return self.process is not None
 
-    def wire(self, timeout: float = 5.0) -> Wire:
+    def wire(self, timeout: float = 20.0) -> Wire:
         """A connection of one's own, for all that needs more than one command on it."""
         return Wire(self.port, self.login, self.authority, timeout)
 

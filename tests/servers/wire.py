@@ -32,7 +32,7 @@ class Wire:
         port: int,
         login: Login | None = None,
         authority: Path | None = None,
-        timeout: float = 5.0,
+        timeout: float = 20.0,
     ) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), timeout)
         self.data = b""
