@@ -31,8 +31,7 @@ def bench_station(bench_process: Server) -> Iterator[Station]:
 def bench(bench_process: Server, bench_station: Station) -> Bench:
     """A server that is nobody else's, so that its configuration may be changed, and its proxy."""
     bench_process.heal()
-    bench_station.heal()
-    bench_station.reset()
+    bench_station.renew()
     return Bench(bench_process, bench_station)
 
 
