@@ -24,6 +24,4 @@ cdef class Limiter:
     cdef int64_t time(self) except? -1
     @cython.locals(units=cython.longlong, decision=Decision)
     cdef Decision ask(self, key, cost, long long patience, long long now)
-    @cython.locals(held=Decision)
-    cdef Decision _reach(self, key, long long cost, long long now, long long patience)
     cdef object charge(self, key, cost, long long sign, long long due)

@@ -71,9 +71,7 @@ class Limiter:
         self.ledger = self.store.open(found, name, clock, when_unavailable) if found else None
         self.table = self.ledger if isinstance(self.ledger, Table) else None
         self.cabinet = self.ledger if isinstance(self.ledger, Cabinet) else None
-        # Where it is awaited, `AsyncLimiter` asks it.
-        near = isinstance(self.ledger, Leased) and not self.ledger.awaited
-        self.leased = self.ledger if near else None
+        self.leased = self.ledger if isinstance(self.ledger, Leased) else None
         self._shorten()
 
     @property
@@ -209,18 +207,15 @@ class Limiter:
             decision = self.table.ask(hash(key) or 1, units, now, patience, 1 if units > 0 else 0)
         elif self.cabinet is not None:
             decision = self.cabinet.ask(key, units, now, patience)
+        elif self.leased is not None:
+            decision = self.leased.take(key, units, now, patience)
+        elif self.ledger is not None:
+            decision = self.ledger.take(key, units, now, patience)
         else:
-            decision = self._reach(key, units, now, patience)
+            decision = Decision(True)
         if self.listeners:
             self._tell(key, decision)
         return decision
-
-    def _reach(self, key: str, cost: int, now: int, patience: int) -> Decision:
-        if self.ledger is None:
-            return Decision(True)
-        # What is held is spent without leaving C when compiled.
-        held = None if self.leased is None else self.leased.spend(key, cost, now)
-        return self.ledger.take(key, cost, now, patience) if held is None else held
 
     def charge(self, key: str, cost: int, sign: int, due: int) -> Any:
         key, units = checked(key, cost)

@@ -33,5 +33,7 @@ cdef class Leased:
     cdef public bint tended
     cdef long long _least
     cdef long long _fits
+    @cython.locals(decision=Decision)
+    cpdef take(self, key, long long cost, long long now, long long patience)
     @cython.locals(held=Holding, decision=Decision, left="long long", wait="long long")
     cpdef Decision spend(self, key, long long cost, long long now)
