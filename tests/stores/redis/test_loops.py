@@ -41,20 +41,9 @@ loops = pytest.mark.parametrize("loop", LOOPS)
 @loops
 @pytest.mark.parametrize("budget", [0.05, 0.004, 0.001])
 def test_who_is_not_answered_is_told(loop: str, budget: float, proxy: Proxy) -> None:
-    problems: list[Any] = []
-
-    async def main() -> list[Any]:
-        asyncio.get_running_loop().set_exception_handler(lambda _, said: problems.append(said))
-        store = AsyncRedisStore(proxy.url, budget)
-        limiter = AsyncLimiter("9/s", store=store, when_unavailable="raise")
-        asked = [limiter.take("k") for _ in range(20)]
-        answers = await asyncio.wait_for(asyncio.gather(*asked, return_exceptions=True), 20)
-        await store.close()
-        return answers
-
     proxy.blackhole()
-    with asyncio.Runner(loop_factory=LOOPS[loop]) as runner:
-        answers = runner.run(main())
+
+    answers, problems = crowd(loop, AsyncRedisStore(proxy.url, budget))
 
     assert problems == []
     assert {type(answer) for answer in answers} == {StoreUnavailable}
@@ -62,18 +51,24 @@ def test_who_is_not_answered_is_told(loop: str, budget: float, proxy: Proxy) -> 
 
 @loops
 def test_who_is_answered_late_has_the_answer(loop: str, proxy: Proxy) -> None:
+    proxy.latency(0.05)
+
+    answers, problems = crowd(loop, AsyncRedisStore(proxy.url, BUDGET))
+
+    assert (problems, [answer.remaining for answer in answers]) == ([], list(range(89, 69, -1)))
+
+
+def crowd(loop: str, store: AsyncRedisStore) -> tuple[list[Any], list[Any]]:
+    """What becomes of 20 who ask at once in a loop of that kind, and what the loop complains of."""
     problems: list[Any] = []
 
-    async def main() -> list[int]:
+    async def main() -> list[Any]:
         asyncio.get_running_loop().set_exception_handler(lambda _, said: problems.append(said))
-        store = AsyncRedisStore(proxy.url, BUDGET)
         limiter = AsyncLimiter("90 per 1000day", store=store, when_unavailable="raise")
-        answers = await asyncio.gather(*[limiter.take("k") for _ in range(20)])
+        asked = [limiter.take("k") for _ in range(20)]
+        answers = await asyncio.wait_for(asyncio.gather(*asked, return_exceptions=True), 20)
         await store.close()
-        return [answer.remaining for answer in answers]
+        return answers
 
-    proxy.latency(0.05)
     with asyncio.Runner(loop_factory=LOOPS[loop]) as runner:
-        left = runner.run(main())
-
-    assert (problems, left) == ([], list(range(89, 69, -1)))
+        return runner.run(main()), problems
