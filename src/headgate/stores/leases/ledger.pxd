@@ -1,23 +1,7 @@
 # C types of ledger.py, for Cython.
 cimport cython
 from headgate.decision cimport Decision
-
-
-@cython.final
-cdef class Holding:
-    cdef public long long units
-    cdef public long long until
-    cdef public long long moment
-    cdef public long long taken
-    cdef public long long closed
-    cdef public long long asked
-    cdef public long long least
-    cdef public long long batch
-    cdef public long long fetching
-    cdef public long long limit
-    cdef public long long rest
-    cdef public long long reset
-    cdef public object rule
+from headgate.stores.leases.holding cimport Holding
 
 
 @cython.final

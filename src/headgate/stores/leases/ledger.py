@@ -1,7 +1,7 @@
 """Leasing: a ledger that spends what it has fetched from another, and fetches when that is gone.
 
-Decides under its own lock, and tells what has to be asked of the store behind as flows, so that it
-serves both colours.
+Tells what has to be asked of the store behind as flows, so that it serves both colours. What is
+held of a key is its own guard; the lock is for which keys there are.
 """
 
 from __future__ import annotations
@@ -16,29 +16,12 @@ from headgate.algorithms.warm_up import WarmUp
 from headgate.clock import Clock, microseconds
 from headgate.decision import Decision
 from headgate.drive import Flow, adrive, drive
+from headgate.stores.leases.holding import Holding
 from headgate.stores.leases.lease import Lease
-from headgate.stores.leases.sweep import Ask, expired, sweep, tend, tended
+from headgate.stores.leases.sweep import Ask, sweep, tend, tended
 
 # Keys that may have a lease at once; others are decided by the store.
 KEYS = 100_000
-
-
-class Holding:
-    """What is held of one key: units, until when, and what the store said of it last."""
-
-    __slots__ = (
-        "asked", "batch", "closed", "fetching", "least", "limit", "moment", "reset", "rest", "rule",
-        "taken", "units", "until",
-    )  # fmt: skip
-
-    def __init__(self) -> None:
-        self.units = self.until = self.moment = self.taken = 0
-        # Until when so many units, or more, are refused; and the least that was asked for.
-        self.closed = self.asked = self.least = 0
-        # How many are on their way to the store for it: until they are back it is not forgotten.
-        self.batch = self.fetching = 0
-        self.limit = self.rest = self.reset = 0
-        self.rule = ""
 
 
 class Spent(NamedTuple):
@@ -96,22 +79,20 @@ class Leased:
         held = self.held.get(key)
         if held is None:
             return None
-        with self.lock:
-            if held.units >= cost > 0 and now < held.until:
-                held.units -= cost
-                decision = Decision.__new__(Decision)
-                left = held.rest + held.units
-                decision.fill(0, held.limit, left, 0, held.reset, held.rule)
-                return decision
-            if (
-                now < held.closed
-                and 0 < cost <= self._fits
-                and max(cost - held.units, held.least) >= held.asked
-            ):
-                wait = held.closed - now
-                decision = Decision.__new__(Decision)
-                decision.fill(1, held.limit, held.rest, wait, max(wait, held.reset), held.rule)
-                return decision
+        left = held.pay(cost, now)
+        if left >= 0:
+            decision = Decision.__new__(Decision)
+            decision.fill(0, held.limit, held.rest + left, 0, held.reset, held.rule)
+            return decision
+        if (
+            now < held.closed
+            and 0 < cost <= self._fits
+            and max(cost - held.units, held.least) >= held.asked
+        ):
+            wait = held.closed - now
+            decision = Decision.__new__(Decision)
+            decision.fill(1, held.limit, held.rest, wait, max(wait, held.reset), held.rule)
+            return decision
         return None
 
     def take_many(self, keys: Sequence[str], cost: int, now: int) -> Any:
@@ -163,11 +144,11 @@ class Leased:
 
     def _fetch(self, key: str, cost: int, now: int, patience: int) -> Flow[Decision]:
         # A new lease, or what the store says where none is to be had.
-        if cost < 1 or patience or cost > self._fits or not self._room(key, now):
+        if cost < 1 or patience or cost > self._fits or not self._room(key):
             plain: Decision = yield Ask("take", (key, cost, now, patience))
             return plain
         with self.lock:
-            held = self.held.setdefault(key, Holding())
+            held = self.held.setdefault(key, Holding(self.lock))
             held.fetching += 1
         try:
             decision = yield from self._lease(held, key, cost, now)
@@ -179,16 +160,21 @@ class Leased:
     def _lease(self, held: Holding, key: str, cost: int, now: int) -> Flow[Decision]:
         decision = None
         while decision is None:
-            back, moment = expired(self, held, now), held.moment
+            back, moment = held.end(now), held.moment
             want = max(cost, self._size(held, now))
             least = max(1, min(want // 4, self._least))
             # What is held counts, once the rest is granted.
             need = max(1, cost - held.units)
             lease: Lease = yield Ask("lease", (key, need, now, want, least, back, moment))
-            self._keep(held, lease, now)
-            decision = self._note(held, lease, cost, now)
-            if not decision and not lease.decision.degraded:
-                held.asked, held.least = max(need, least), least
+            self._note(held, lease.decision)
+            if lease.units:
+                held.put(lease.units, now + self.ttl, lease.moment)
+                with self.lock:
+                    tend(self)
+                decision = self._paid(held, lease.decision, cost, now)
+            else:
+                decision = lease.decision
+                self._shut(held, decision, now, max(need, least), least)
         return decision
 
     def _size(self, held: Holding, now: int) -> int:
@@ -200,39 +186,27 @@ class Leased:
             held.batch = 1
         return held.batch
 
-    def _keep(self, held: Holding, lease: Lease, now: int) -> None:
-        # Units of a lease that is not over keep its end: none may live longer than its own.
-        with self.lock:
-            if not lease.units:
-                return
-            if held.units:
-                held.until = min(held.until, now + self.ttl)
-                held.moment = min(held.moment, lease.moment)
-            else:
-                held.until, held.moment = now + self.ttl, lease.moment
-            held.units += lease.units
-            held.taken = lease.units
-            tend(self)
+    def _note(self, held: Holding, said: Decision) -> None:
+        held.closed = 0
+        held.limit, held.rule = said.limit, said.rule
+        held.rest, held.reset = said.remaining, microseconds(said.reset_after)
 
-    def _note(self, held: Holding, lease: Lease, cost: int, now: int) -> Decision | None:
-        # The answer; none where others were quicker to spend what was granted.
-        decision = lease.decision
-        with self.lock:
-            held.limit, held.rule = decision.limit, decision.rule
-            held.rest, held.reset = decision.remaining, microseconds(decision.reset_after)
-            held.closed = 0
-            if lease.units and held.units < cost:
-                return None
-            if lease.units:
-                held.units -= cost
-                if not decision.degraded:
-                    left = decision.remaining + held.units
-                    decision.fill(0, held.limit, left, 0, held.reset, held.rule)
-            elif not decision.degraded:
-                held.closed = now + microseconds(decision.retry_after)
-        return decision
+    def _paid(self, held: Holding, said: Decision, cost: int, now: int) -> Decision | None:
+        # What was granted, less the cost; none where others were quicker to spend it.
+        left = held.pay(cost, now)
+        if left < 0:
+            return None
+        if not said.degraded:
+            said.fill(0, held.limit, said.remaining + left, 0, held.reset, held.rule)
+        return said
 
-    def _room(self, key: str, now: int) -> bool:
+    def _shut(self, held: Holding, said: Decision, now: int, asked: int, least: int) -> None:
+        # Remember a refusal of the store; its end comes last, because the others count from there.
+        if not said.degraded:
+            held.asked, held.least = asked, least
+            held.closed = now + microseconds(said.retry_after)
+
+    def _room(self, key: str) -> bool:
         return key in self.held or len(self.held) < KEYS
 
     def _look(self, key: str, cost: int, now: int) -> Flow[Decision]:
@@ -246,17 +220,19 @@ class Leased:
         return seen
 
     def _book(self, key: str, cost: int, now: int, patience: int) -> Flow[tuple[Decision, Any]]:
+        # The moment is read first: if others fetch meanwhile, less is given back, not more.
+        held = self.held.get(key)
+        moment = 0 if held is None else held.moment
         spent = self.spend(key, cost, now)
         if spent:
-            return spent, Spent(self.held[key].moment)
+            return spent, Spent(moment)
         booking: tuple[Decision, Any] = yield Ask("book", (key, cost, now, patience))
         return booking
 
     def _release(self, key: str, cost: int, now: int, memo: Spent) -> Flow[None]:
         with self.lock:
             held = self.held.get(key)
-            if held is not None and held.moment == memo.moment and now < held.until:
-                held.units += cost
+            if held is not None and held.restore(cost, now, memo.moment):
                 return
         yield Ask("charge", (key, -cost, now, memo.moment))
 

@@ -49,7 +49,7 @@ def sweep(holder: Holder, now: int) -> Flow[None]:
     for key, held in list(holder.held.items()):
         if now < max(held.until, held.closed):
             continue
-        units = expired(holder, held, now)
+        units = held.end(now)
         if units:
             moment = min(now, holder.clock.now())
             with contextlib.suppress(StoreUnavailable):
@@ -57,17 +57,6 @@ def sweep(holder: Holder, now: int) -> Flow[None]:
         with holder.lock:
             if now >= held.until + holder.ttl and not held.fetching and not held.units:
                 holder.held.pop(key, None)
-
-
-def expired(holder: Holder, held: Any, now: int) -> int:
-    """The unspent units of a lease that is over, which are no longer held."""
-    with holder.lock:
-        if now < held.until or not held.units:
-            return 0
-        units: int = held.units
-        held.units = 0
-        held.batch = max(1, (held.taken - units) // 2)
-    return units
 
 
 def tended(holder: Holder) -> None:
