@@ -1,6 +1,6 @@
 # C types of async_line.py, for Cython.
 cimport cython
-from headgate.stores.redis.wire cimport Question
+from headgate.stores.redis.wire cimport Question, belongs, nonces
 
 
 @cython.final

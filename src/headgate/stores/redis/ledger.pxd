@@ -1,5 +1,6 @@
 # C types of ledger.py, for Cython.
 cimport cython
+from headgate.algorithms.limit cimport Limit
 from headgate.decision cimport Decision
 from headgate.stores.redis.wire cimport Call, Question
 
@@ -17,4 +18,5 @@ cdef class Tongue:
     cdef Call long
     cdef Call longest
     cpdef Question take(self, str key, long long cost, long long now, long long patience)
+    @cython.locals(code="long long", wait="long long", remaining="long long", reset="long long", limit=Limit, decision=Decision)
     cpdef Decision decision(self, bytes reply)

@@ -13,7 +13,7 @@ import ssl
 import struct
 from typing import Any
 
-from headgate.clock import Clock
+from headgate.clock import SystemClock
 from headgate.errors import StoreUnavailable
 from headgate.stores.redis.place import Place
 from headgate.stores.redis.wire import (
@@ -33,10 +33,10 @@ from headgate.stores.redis.wire import (
     unreached,
 )
 
-CHUNK = 65536
+# Room for a reply; a longer one comes in pieces.
+ROOM = 16384
 # The kernel counts in ticks of up to so many seconds, and wakes up one of them later than told.
 TICK = 0.01
-LOOK = socket.MSG_PEEK | socket.MSG_DONTWAIT
 BUSY = (BlockingIOError, InterruptedError, ssl.SSLWantReadError)
 SLOW = (TimeoutError, *BUSY)
 UNREACHED = (*TROUBLE, StoreUnavailable)
@@ -50,16 +50,21 @@ class Line:
     once a reply has come in pieces, Python keeps it.
     """
 
-    def __init__(self, place: Place, clock: Clock, budget: float, deadline: int) -> None:
+    def __init__(self, place: Place, clock: SystemClock, budget: float, deadline: int) -> None:
         self.place = place
+        self.spot = (place.host, place.port, place.path)
         self.clock = clock
         self.budget = budget
         self.reader = reader()
+        self.room = bytearray(ROOM)
+        self.closed = False
         self.count = int.from_bytes(os.urandom(4), "little")
         try:
             self.socket = dial(place, self._left(deadline))
         except UNREACHED as problem:
             raise unreached(place, problem) from None
+        self.door = select.poll()
+        self.door.register(self.socket, select.POLLIN)
         self.timed = place.tls is not None
         if not self.timed:
             self.socket.settimeout(None)
@@ -126,12 +131,11 @@ class Line:
     @property
     def quiet(self) -> bool:
         """Whether it is open and has nothing to say: neither a reply too many nor a goodbye."""
+        if not self.timed:
+            return not self.door.poll(0)
         try:
-            if self.timed:
-                self.socket.settimeout(0.0)
-                self.socket.recv(1)
-            else:
-                self.socket.recv(1, LOOK)
+            self.socket.settimeout(0.0)
+            self.socket.recv(1)
         except BUSY:
             return True
         except OSError:
@@ -140,6 +144,7 @@ class Line:
 
     def close(self) -> None:
         """Hang up."""
+        self.closed = True
         self.socket.close()
 
     def _greet(self, deadline: int) -> None:
@@ -156,24 +161,22 @@ class Line:
             pieces += 1
             if pieces > 1 or self.timed:
                 self._limit(self._left(deadline))
-            data = self._piece(deadline)
-            if not data:
+            size = self._piece(deadline)
+            if not size:
                 raise lost(self.place, "the server hung up")
-            self.reader.feed(data)
+            self.reader.feed(self.room, 0, size)
             reply = self.reader.gets()
         if pieces > 1:
             self._limit(self.budget)
         return reply
 
-    def _piece(self, deadline: int) -> bytes:
+    def _piece(self, deadline: int) -> int:
         try:
-            return self.socket.recv(CHUNK)
+            return self.socket.recv_into(self.room)
         except BlockingIOError:
-            door = select.poll()
-            door.register(self.socket, select.POLLIN)
-            if not door.poll(self._left(deadline) * 1000):
+            if not self.door.poll(self._left(deadline) * 1000):
                 raise
-        return self.socket.recv(CHUNK)
+        return self.socket.recv_into(self.room)
 
     def _limit(self, seconds: float) -> None:
         if self.timed:
@@ -185,7 +188,7 @@ class Line:
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, span)
 
     def _left(self, deadline: int) -> float:
-        left = deadline - self.clock.now()
+        left = deadline - self.clock.read()
         if left <= 0:
             raise late(self.place, self.budget)
         return left / 1e6

@@ -50,6 +50,7 @@ class RedisStore:
         self.budget = within(budget)
         self.fleet = Fleet(self.route)
         self.watch = Watch(shown(self.route))
+        self._span = round(self.budget * 1e6)
         self._clock = SystemClock()
         self._board = Switchboard(self._clock, budget, whole(lines))
         self._pulse = Pulse()
@@ -78,7 +79,7 @@ class RedisStore:
     def _carry(
         self, tongue: Tongue | Pulse, read: Any, phrase: Any, key: Any = None, *said: Any
     ) -> Any:
-        deadline = self._clock.now() + round(self.budget * 1e6)
+        deadline = self._clock.now() + self._span
         if isinstance(key, list):
             replies = self._many([phrase(one, *said) for one in key], deadline)
             # Only what came to nothing because a page has turned is asked again.
@@ -166,7 +167,7 @@ class RedisStore:
         self._tell(key, command("UNLINK", key))
 
     def _tell(self, key: bytes, payload: bytes) -> Any:
-        deadline = self._clock.now() + round(self.budget * 1e6)
+        deadline = self._clock.now() + self._span
         return drive(told(self.fleet, key, payload), lambda effect: self._perform(effect, deadline))
 
     def __repr__(self) -> str:

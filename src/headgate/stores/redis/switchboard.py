@@ -8,7 +8,7 @@ import weakref
 from collections import deque
 from typing import Any
 
-from headgate.clock import Clock
+from headgate.clock import SystemClock
 from headgate.stores.redis.line import Line
 from headgate.stores.redis.place import Place
 from headgate.stores.redis.wire import Question, unreached
@@ -19,7 +19,7 @@ Spot = tuple[str, int, str]
 class Switchboard:
     """Idle lines by server: who calls gets one for the length of a call, up to `most` of each."""
 
-    def __init__(self, clock: Clock, budget: float, most: int) -> None:
+    def __init__(self, clock: SystemClock, budget: float, most: int) -> None:
         self.clock = clock
         self.budget = budget
         self.most = most
@@ -81,9 +81,12 @@ class Switchboard:
                 return line
 
     def _idle(self, spot: Spot) -> Line | None:
+        idle = self.idle.get(spot)
+        if not idle:
+            return None
         try:
-            return self.idle[spot].pop()
-        except (KeyError, IndexError):
+            return idle.pop()
+        except IndexError:
             return None
 
     def _more(self, place: Place, spot: Spot, deadline: int) -> Line | None:
@@ -105,11 +108,13 @@ class Switchboard:
             raise
 
     def _lay(self, line: Line) -> None:
-        spot = (line.place.host, line.place.port, line.place.path)
-        if line.socket.fileno() < 0:
-            self._gone(spot)
+        if line.closed:
+            self._gone(line.spot)
             return
-        self.idle.setdefault(spot, deque()).append(line)
+        idle = self.idle.get(line.spot)
+        if idle is None:
+            idle = self.idle.setdefault(line.spot, deque())
+        idle.append(line)
         if self.waiting:
             with self.free:
                 self.free.notify()

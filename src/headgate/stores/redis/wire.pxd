@@ -15,3 +15,7 @@ cdef class Question:
     cdef readonly bytes slot
     cdef readonly bytes quick
     cdef readonly bytes rest
+
+
+cpdef bytes nonces(unsigned long long number)
+cpdef bint belongs(reply, bytes nonce)

@@ -13,6 +13,7 @@ from headgate.errors import MissingExtra, StoreUnavailable
 from headgate.stores.redis.script import Script
 
 NONCE = 8
+WIDE = struct.Struct("<Q").pack
 # What dialling may raise: names that cannot be names are no OSError.
 TROUBLE = (OSError, UnicodeError, OverflowError, ValueError)
 # What reading nonsense raises.
@@ -69,7 +70,7 @@ def command(*words: bytes | str | int) -> bytes:
 
 def nonces(number: int) -> bytes:
     """The nonce of the question with that number."""
-    return (number & 0xFFFF_FFFF_FFFF_FFFF).to_bytes(NONCE, "little")
+    return WIDE(number & 0xFFFF_FFFF_FFFF_FFFF)
 
 
 def reader() -> Any:
@@ -97,7 +98,7 @@ class Garbled(Exception):
 def belongs(reply: Any, nonce: bytes) -> bool:
     """Whether a reply answers the question with that nonce."""
     if type(reply) is bytes:
-        return reply[:NONCE] == nonce
+        return reply.startswith(nonce)
     return isinstance(reply, Refusal)
 
 
