@@ -113,6 +113,9 @@ class Tongue:
     def decision(self, reply: bytes) -> Decision:
         """What a reply says."""
         code, wait, remaining, reset = ANSWER(reply, NONCE)
+        # Asked here, because compiled nobody else asks, and a server may say anything.
+        if code & 15 >= len(self.limits):
+            raise IndexError("a reply names a limit that there is not")
         limit = self.limits[code & 15]
         decision = Decision.__new__(Decision)
         decision.fill(code >> 4, limit.limit, max(0, remaining), wait, reset, limit)
