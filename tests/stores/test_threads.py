@@ -15,7 +15,7 @@ from headgate import FixedWindow, Limiter, ManualClock, MemoryStore, SlidingLog,
 from headgate.stores.flat.table import Table
 
 THREADS = 64
-TAKES = 50_000 if headgate.COMPILED else 2_500
+TAKES = 20_000 if headgate.COMPILED else 2_500
 
 
 @pytest.fixture(autouse=True)
