@@ -32,7 +32,10 @@ PATIENCE = 60
 
 
 def hot(server: Server, rounds: int, seconds: float) -> dict[str, Any]:
-    """Decisions a second of one process on one key, each round for so many seconds."""
+    """Decisions a second of one process on one key, each round for so many seconds.
+
+    After each slice comes one in memory, which says what the leases cost.
+    """
     from headgate import Limiter
 
     limiter: Any = Limiter(NEVER_DRY, store=f"leased+{server.url}", name="benchmark-hot")
@@ -40,23 +43,31 @@ def hot(server: Server, rounds: int, seconds: float) -> dict[str, Any]:
     run = measure.loop(entrant, {"limiter": limiter})
     run(repeat(measure.HOT, BATCH))
     measure.check(entrant, {"limiter": limiter}, True)
-    rates, shares, cpu = [], [], []
+    beside = measure.loop(entrant, {"limiter": Limiter(NEVER_DRY)})
+    rates, shares, cpu, memory = [], [], [], []
     for _ in range(rounds):
         before = server.read()
-        spent, begin, decisions = time.process_time(), time.perf_counter(), 0
-        while (now := time.perf_counter()) < begin + seconds:
-            run(repeat(measure.HOT, BATCH))
-            decisions += BATCH
-        cpu.append((time.process_time() - spent) / decisions * 1e6)
-        rates.append(decisions / (now - begin))
+        decisions, rate, spent = _slice(run, seconds)
+        cpu.append(spent / decisions * 1e6)
+        rates.append(rate)
         calls = server.read().since(before, "evalsha")[1]
         # One lease may be left from before.
         if (calls + 1) * limiter.store.most < decisions:
             raise RuntimeError(f"{decisions:,} decisions on {calls:,} leases: some had none")
         shares.append(calls / decisions)
+        memory.append(_slice(beside, seconds)[1] / rate)
     limiter.store.close()
     figures = {"best": max(rates), "median": median(rates), "client_us": median(cpu)}
-    return {**figures, "calls_a_decision": median(shares)}
+    return {**figures, "calls_a_decision": median(shares), "x_memory": median(memory)}
+
+
+def _slice(run: Any, seconds: float) -> tuple[int, float, float]:
+    """How many decisions there were, how many a second, and what CPU they took."""
+    spent, begin, decisions = time.process_time(), time.perf_counter(), 0
+    while (now := time.perf_counter()) < begin + seconds:
+        run(repeat(measure.HOT, BATCH))
+        decisions += BATCH
+    return decisions, decisions / (now - begin), time.process_time() - spent
 
 
 def saturated(server: Server, seconds: float) -> dict[str, Any]:

@@ -148,6 +148,7 @@ def _leases(results: dict[str, Any]) -> Iterator[str]:
         yield f"  {hot['best']:,.0f} decisions a second (median {hot['median']:,.0f})"
         calls = f"{hot['calls_a_decision']:.5f} calls of Redis"
         yield f"  {hot['client_us']:.2f} us of CPU and {calls} for each"
+        yield f"  {hot['x_memory']:.2f} times as long as in memory, fetching included"
     if crowd:
         key = f"one key of {RATE:,}/s, burst {BURST:,}"
         yield f"leased, {crowd['processes']} processes on {key}, {crowd['seconds']:.1f} s"

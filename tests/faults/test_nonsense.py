@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from headgate import ManualClock, StoreUnavailable, TokenBucket
+from headgate import FixedWindow, ManualClock, StoreUnavailable, TokenBucket
 from tests.faults.caller import COLOURS, Call, Caller
 from tests.faults.impostor import Answer, Impostor, bulk, nonce
 
@@ -31,6 +31,10 @@ NONSENSE: dict[str, Answer] = {
     "half an answer": script(YES[:12]),
     "an answer about the fifteenth limit": script(b"\x0f" + YES[1:]),
     "an answer about a limit and a verdict that do not exist": script(b"\xff" + YES[1:]),
+    "a verdict that does not exist": script(b"\x40" + YES[1:]),
+    "the last verdict there can be": script(b"\xf0" + YES[1:]),
+    "a wait that is over before it begins": script(b"\x10" + b"\xff" * 8 + YES[9:]),
+    "numbers so large that nothing can be added": script(YES[:1] + (b"\xff" * 7 + b"\x7f") * 4),
     "too long an answer": script(YES * 100),
     "an answer to another question": lambda words: bulk(b"someone's" + YES),
     "an empty text": plain(b"$0\r\n\r\n"),
@@ -64,6 +68,31 @@ NONSENSE: dict[str, Answer] = {
     "TRYAGAIN": plain(b"-TRYAGAIN Multiple keys request during rehashing of slot\r\n"),
     "CLUSTERDOWN": plain(b"-CLUSTERDOWN Hash slot not served\r\n"),
 }
+# Those that have the length of an answer, and say what no script of ours does.
+UNHEARD = [
+    "an answer about the fifteenth limit",
+    "an answer about a limit and a verdict that do not exist",
+    "a verdict that does not exist",
+    "the last verdict there can be",
+    "a wait that is over before it begins",
+    "numbers so large that nothing can be added",
+]
+LARGEST = 2**63 - 1
+LEASES = {
+    "a lease of nothing": (0, 0, 9, 0, 5),
+    "a lease of less than nothing": (0, -5, 9, 0, 5),
+    "a lease of everything": (0, LARGEST, 9, 0, 5),
+    "a lease beside which more is left than there can be": (0, 5, LARGEST, 0, 5),
+    "a lease that can never be had": (0x20, 0, 9, 0, 5),
+    "a lease that is refused for ever": (0x10, LARGEST, 9, LARGEST, 5),
+}
+PAGES = {
+    "nothing but the nonce": b"",
+    "half a page": b"\xff" + b"\0" * 30,
+    "a page of a time that never comes": struct.pack("<Bqqqq", 255, 0, 0, 0, 2**62),
+    "a page of a time before all times": struct.pack("<Bqqqq", 255, 0, 0, 0, -(2**62)),
+    "a page that turns and turns": struct.pack("<Bqqqq", 255, 0, 0, 0, 2**50),
+}
 ROUTES = {
     "single": "redis://127.0.0.1:{port}",
     "cluster": "redis+cluster://127.0.0.1:{port}",
@@ -72,6 +101,7 @@ ROUTES = {
 VERBS = ("take", "peek", "debit", "reserve", "reset")
 # What it costs to wait for nonsense is not the question here.
 SHORT = 0.02
+AMPLE = 5.0
 
 
 def honest(answer: Answer, impostors: list[Impostor]) -> Answer:
@@ -129,6 +159,49 @@ def test_who_falls_back_does_not_notice_nonsense(
         calls = [caller.ask("peek"), *caller.together(3)]
 
     assert [call.problem for call in calls] == [None] * 4
+
+
+@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("answer", UNHEARD)
+def test_what_no_script_answers_is_not_believed(
+    answer: str, colour: str, hire: Callable[..., Caller]
+) -> None:
+    with Impostor(NONSENSE[answer]) as impostor:
+        url = ROUTES["single"].format(port=impostor.port)
+        caller = hire(colour, LIMIT, url=url, mode="raise", budget=AMPLE, clock=ManualClock())
+        calls = [caller.ask(verb) for verb in ("take", "peek", "debit", "reserve")]
+
+    assert [type(call.problem) for call in calls] == [StoreUnavailable] * 4
+
+
+@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("lease", LEASES)
+def test_what_no_script_leases_is_not_held(
+    lease: str, colour: str, hire: Callable[..., Caller]
+) -> None:
+    said = {"budget": AMPLE, "clock": ManualClock(), "lease": 1.0}
+    with Impostor(script(struct.pack("<Bqqqq", *LEASES[lease]))) as impostor:
+        url = ROUTES["single"].format(port=impostor.port)
+        told = hire(colour, LIMIT, url=url, mode="raise", **said).take()
+        denied = [hire(colour, LIMIT, url=url, mode="deny", **said).take() for _ in range(2)]
+
+    assert isinstance(told.problem, StoreUnavailable)
+    assert [call.decision.degraded for call in denied] == [True, True]
+
+
+@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("page", PAGES)
+def test_a_calendar_that_makes_no_sense_is_an_outage(
+    page: str, colour: str, hire: Callable[..., Caller]
+) -> None:
+    monthly = FixedWindow("80 per 30day", calendar="month")
+    with Impostor(script(PAGES[page])) as impostor:
+        url = ROUTES["single"].format(port=impostor.port)
+        caller = hire(colour, monthly, url=url, mode="deny", clock=ManualClock())
+        calls = [caller.take(), caller.many(["a", "b"])]
+
+    assert [call.problem for call in calls] == [None, None]
+    assert calls[0].decision.degraded
 
 
 @pytest.mark.parametrize("colour", COLOURS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Callable, Iterator
 from itertools import pairwise
@@ -9,8 +10,9 @@ from typing import NamedTuple
 
 import pytest
 
-from headgate import TokenBucket
+from headgate import Limiter, RedisStore, TokenBucket
 from tests.faults.caller import COLOURS, Caller
+from tests.faults.impostor import Impostor
 from tests.servers.fixtures import running
 from tests.servers.launch import Server, launch
 from tests.servers.proxy import Proxy
@@ -91,3 +93,22 @@ def refuse(proxy: Proxy) -> None:
     """Hang up on everybody, and let nobody in."""
     proxy.refuse()
     proxy.reset()
+
+
+def test_signals_do_not_give_a_silent_server_more_time() -> None:
+    # Each one interrupts the wait, which must go on with what is left of its time.
+    usual = signal.signal(signal.SIGALRM, lambda *_: None)
+    with Impostor(lambda words: b"") as silent:
+        url = f"redis://127.0.0.1:{silent.port}"
+        limiter = Limiter(LIMIT, store=RedisStore(url, 0.05), when_unavailable="deny")
+        signal.setitimer(signal.ITIMER_REAL, 0.005, 0.005)
+        try:
+            begin = time.perf_counter()
+            decision = limiter.take("k")
+            took = time.perf_counter() - begin
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+            signal.signal(signal.SIGALRM, usual)
+
+    assert decision.degraded
+    assert took < 0.25

@@ -622,10 +622,26 @@ def test_units_that_cannot_go_back_stay_taken(
     ("make", "problem"),
     [
         (lambda: LeasedStore("redis://here"), "LeasedStore stands in front of a RedisStore, not "),
-        (lambda: LeasedStore(store(), ttl=0), "LeasedStore: ttl is from 0 to 60 seconds, not 0"),
-        (lambda: LeasedStore(store(), ttl=61), "LeasedStore: ttl is from 0 to 60 seconds, not 61"),
-        (lambda: LeasedStore(store(), ttl=True), "LeasedStore: ttl is from 0 to 60 seconds, not T"),
-        (lambda: LeasedStore(store(), ttl=float("nan")), "LeasedStore: ttl is from 0 to 60 seco"),
+        (
+            lambda: LeasedStore(store(), ttl=0),
+            "LeasedStore: ttl is from 0.001 to 60 seconds, not 0",
+        ),
+        (
+            lambda: LeasedStore(store(), ttl=1e-7),
+            "LeasedStore: ttl is from 0.001 to 60 seconds, not 1",
+        ),
+        (
+            lambda: LeasedStore(store(), ttl=61),
+            "LeasedStore: ttl is from 0.001 to 60 seconds, not 61",
+        ),
+        (
+            lambda: LeasedStore(store(), ttl=True),
+            "LeasedStore: ttl is from 0.001 to 60 seconds, not T",
+        ),
+        (
+            lambda: LeasedStore(store(), ttl=float("nan")),
+            "LeasedStore: ttl is from 0.001 to 60 seco",
+        ),
         (lambda: LeasedStore(store(), most=0), "LeasedStore: most is a whole number of units, not"),
         (
             lambda: LeasedStore(store(), most="1"),  # type: ignore[arg-type]

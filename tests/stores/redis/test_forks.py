@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import struct
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from headgate import TokenBucket
+from headgate import Limiter, RedisStore, TokenBucket
+from tests.faults.impostor import Impostor, bulk, nonce
 from tests.servers.cluster import Cluster
 from tests.servers.launch import Server
 from tests.stores.redis.callers import COLOURS, Caller, lines, url
@@ -47,6 +49,22 @@ def test_children_of_a_busy_parent_hear_the_answers_to_their_own_questions(way: 
     # And so did the threads of the parent, all the while.
     assert [left for left in heard if left != list(range(99_999, 99_999 - len(left), -1))] == []
     assert min(map(len, heard)) > 0
+
+
+def test_a_line_that_a_fork_came_over_is_not_spoken_on_again() -> None:
+    # Who forks in the middle of a call, as a signal handler may, goes on with it in the child.
+    boards: list[Any] = []
+
+    def answer(words: list[bytes]) -> bytes:
+        boards[0].renew()
+        return bulk(nonce(words) + struct.pack("<Bqqq", 0, 0, 9, 0))
+
+    with Impostor(answer) as impostor:
+        store = RedisStore(f"redis://127.0.0.1:{impostor.port}", 5.0)
+        boards.append(store._board)
+        assert Limiter("10/h", store=store, when_unavailable="raise").take("k").remaining == 9
+
+    assert not any(store._board.idle.values())
 
 
 def test_a_child_dials_for_itself(server: Server) -> None:

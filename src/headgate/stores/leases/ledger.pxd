@@ -21,3 +21,5 @@ cdef class Leased:
     cpdef take(self, key, long long cost, long long now, long long patience)
     @cython.locals(held=Holding, decision=Decision, left="long long", wait="long long")
     cpdef Decision spend(self, key, long long cost, long long now)
+    @cython.locals(left="long long")
+    cdef Decision _paid(self, Holding held, Decision said, long long cost, long long now)

@@ -79,21 +79,8 @@ class Leased:
         held = self.held.get(key)
         if held is None:
             return None
-        left = held.pay(cost, now)
-        if left >= 0:
-            decision = Decision.__new__(Decision)
-            decision.fill(0, held.limit, held.rest + left, 0, held.reset, held.rule)
-            return decision
-        if (
-            now < held.closed
-            and 0 < cost <= self._fits
-            and max(cost - held.units, held.least) >= held.asked
-        ):
-            wait = held.closed - now
-            decision = Decision.__new__(Decision)
-            decision.fill(1, held.limit, held.rest, wait, max(wait, held.reset), held.rule)
-            return decision
-        return None
+        decision = Decision.__new__(Decision)
+        return decision if held.decide(decision, cost, now, self._fits) else None
 
     def take_many(self, keys: Sequence[str], cost: int, now: int) -> Any:
         """Decide for each key in turn."""
@@ -107,10 +94,7 @@ class Leased:
 
     def charge(self, key: str, cost: int, now: int, due: int) -> Any:
         """Spend `cost` whatever is left, or give it back; what is held stays."""
-        held = self.held.get(key)
-        if held is not None:
-            held.closed = 0
-        return self.ledger.charge(key, cost, now, due)
+        return self._run(self._charge(key, cost, now, due))
 
     def book(self, key: str, cost: int, now: int, patience: int) -> Any:
         """`take`, out of what is held if it is there, and a memo by which to undo it."""
@@ -118,9 +102,7 @@ class Leased:
 
     def release(self, key: str, cost: int, now: int, due: int, memo: Any) -> Any:
         """Undo a booking: back to what is held while its lease lives, else to the store."""
-        if not isinstance(memo, Spent):
-            return self.ledger.release(key, cost, now, due, memo)
-        return self._run(self._release(key, cost, now, memo))
+        return self._run(self._release(key, cost, now, due, memo))
 
     def forget(self, key: str) -> Any:
         """Make `key` as if it had never been seen."""
@@ -148,7 +130,7 @@ class Leased:
             plain: Decision = yield Ask("take", (key, cost, now, patience))
             return plain
         with self.lock:
-            held = self.held.setdefault(key, Holding(self.lock))
+            held = self.held.setdefault(key, Holding(self))
             held.fetching += 1
         try:
             decision = yield from self._lease(held, key, cost, now)
@@ -160,21 +142,21 @@ class Leased:
     def _lease(self, held: Holding, key: str, cost: int, now: int) -> Flow[Decision]:
         decision = None
         while decision is None:
-            back, moment = held.end(now), held.moment
+            # The moment is read first: if others fetch meanwhile, less is given back, not more.
+            moment, back = held.moment, held.end(now)
             want = max(cost, self._size(held, now))
             least = max(1, min(want // 4, self._least))
             # What is held counts, once the rest is granted.
             need = max(1, cost - held.units)
             lease: Lease = yield Ask("lease", (key, need, now, want, least, back, moment))
-            self._note(held, lease.decision)
+            decision = lease.decision
             if lease.units:
-                held.put(lease.units, now + self.ttl, lease.moment)
+                held.grant(decision, lease.units, now + self.ttl, lease.moment)
                 with self.lock:
                     tend(self)
-                decision = self._paid(held, lease.decision, cost, now)
+                decision = self._paid(held, decision, cost, now)
             else:
-                decision = lease.decision
-                self._shut(held, decision, now, max(need, least), least)
+                held.refuse(decision, now, max(need, least), least)
         return decision
 
     def _size(self, held: Holding, now: int) -> int:
@@ -186,25 +168,14 @@ class Leased:
             held.batch = 1
         return held.batch
 
-    def _note(self, held: Holding, said: Decision) -> None:
-        held.closed = 0
-        held.limit, held.rule = said.limit, said.rule
-        held.rest, held.reset = said.remaining, microseconds(said.reset_after)
-
     def _paid(self, held: Holding, said: Decision, cost: int, now: int) -> Decision | None:
         # What was granted, less the cost; none where others were quicker to spend it.
         left = held.pay(cost, now)
         if left < 0:
             return None
         if not said.degraded:
-            said.fill(0, held.limit, said.remaining + left, 0, held.reset, held.rule)
+            said.fill(0, said.limit, said.remaining + left, 0, said.reset, said.source)
         return said
-
-    def _shut(self, held: Holding, said: Decision, now: int, asked: int, least: int) -> None:
-        # Remember a refusal of the store; its end comes last, because the others count from there.
-        if not said.degraded:
-            held.asked, held.least = asked, least
-            held.closed = now + microseconds(said.retry_after)
 
     def _room(self, key: str) -> bool:
         return key in self.held or len(self.held) < KEYS
@@ -220,7 +191,7 @@ class Leased:
         return seen
 
     def _book(self, key: str, cost: int, now: int, patience: int) -> Flow[tuple[Decision, Any]]:
-        # The moment is read first: if others fetch meanwhile, less is given back, not more.
+        # The moment first, as when a lease ends.
         held = self.held.get(key)
         moment = 0 if held is None else held.moment
         spent = self.spend(key, cost, now)
@@ -229,12 +200,27 @@ class Leased:
         booking: tuple[Decision, Any] = yield Ask("book", (key, cost, now, patience))
         return booking
 
-    def _release(self, key: str, cost: int, now: int, memo: Spent) -> Flow[None]:
+    def _release(self, key: str, cost: int, now: int, due: int, memo: Any) -> Flow[None]:
+        if not isinstance(memo, Spent):
+            yield Ask("release", (key, cost, now, due, memo))
+            self._reopen(key)
+            return
         with self.lock:
             held = self.held.get(key)
             if held is not None and held.restore(cost, now, memo.moment):
                 return
-        yield Ask("charge", (key, -cost, now, memo.moment))
+        yield from self._charge(key, -cost, now, memo.moment)
+
+    def _charge(self, key: str, cost: int, now: int, due: int) -> Flow[Decision]:
+        answer: Decision = yield Ask("charge", (key, cost, now, due))
+        self._reopen(key)
+        return answer
+
+    def _reopen(self, key: str) -> None:
+        # Where units were given back, what was refused before may be admitted.
+        held = self.held.get(key)
+        if held is not None:
+            held.closed = 0
 
     def _run(self, steps: Flow[Any]) -> Any:
         if self.awaited:

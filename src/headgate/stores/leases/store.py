@@ -20,6 +20,9 @@ from headgate.algorithms.limit import Limit
 from headgate.clock import Clock, SystemClock
 from headgate.stores.leases.ledger import Leased
 
+# Seconds that a lease lives at least: shorter than a journey it would be over before it is here.
+SHORTEST = 0.001
+
 
 class LeasedStore:
     """Puts leases in front of `store`, a `RedisStore` or an `AsyncRedisStore`.
@@ -30,8 +33,8 @@ class LeasedStore:
     def __init__(self, store: Any, ttl: float = 1.0, most: int = 1000) -> None:
         if not callable(getattr(store, "open", None)) or not hasattr(store, "awaited"):
             raise TypeError(f"LeasedStore stands in front of a RedisStore, not {store!r}")
-        if isinstance(ttl, bool) or not isinstance(ttl, (int, float)) or not 0 < ttl <= 60:
-            raise ValueError(f"LeasedStore: ttl is from 0 to 60 seconds, not {ttl!r}")
+        if isinstance(ttl, bool) or not isinstance(ttl, (int, float)) or not SHORTEST <= ttl <= 60:
+            raise ValueError(f"LeasedStore: ttl is from {SHORTEST} to 60 seconds, not {ttl!r}")
         if isinstance(most, bool) or not isinstance(most, int) or most < 1:
             raise ValueError(f"LeasedStore: most is a whole number of units, not {most!r}")
         self.store = store

@@ -49,14 +49,17 @@ def sweep(holder: Holder, now: int) -> Flow[None]:
     for key, held in list(holder.held.items()):
         if now < max(held.until, held.closed):
             continue
+        # Read first: if others fetch meanwhile, less is given back, not more.
+        taken = held.moment
         units = held.end(now)
         if units:
             moment = min(now, holder.clock.now())
             with contextlib.suppress(StoreUnavailable):
-                yield Ask("charge", (key, -units, moment, held.moment))
+                yield Ask("charge", (key, -units, moment, taken))
         with holder.lock:
-            if now >= held.until + holder.ttl and not held.fetching and not held.units:
-                holder.held.pop(key, None)
+            idle = now >= held.until + holder.ttl and not held.fetching and not held.units
+            if idle and holder.held.get(key) is held:
+                del holder.held[key]
 
 
 def tended(holder: Holder) -> None:
@@ -86,7 +89,12 @@ def patrol(seen: weakref.ref[Holder], pause: float) -> None:
         holder = seen()
         if holder is None:
             return
-        holder.sweep(holder.clock.now())
+        try:
+            holder.sweep(holder.clock.now())
+        except BaseException:
+            # Whoever fetches next has it looked after again.
+            holder.tended = False
+            raise
         with holder.lock:
             if not holder.held:
                 holder.tended = False

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Awaitable
 from typing import Any, cast
 
 from headgate.algorithms.limit import Limit
-from headgate.clock import Clock, SystemClock
+from headgate.clock import Clock, SystemClock, microseconds
 from headgate.drive import adrive
 from headgate.errors import StoreUnavailable
 from headgate.stores.fallback import Fallback
@@ -83,9 +83,13 @@ class AsyncRedisStore:
         return self._run(phrase(key, *said), read)
 
     async def _paged(self, tongue: Any, read: Any, phrase: Any, *said: Any) -> Any:
-        reply = await self._run(phrase(*said), bytes)
+        clock = SystemClock(offset=0)
+        until = clock.now() + microseconds(self.budget)
         try:
+            reply = await self._run(phrase(*said), bytes)
             while tongue.turned(reply):
+                if clock.now() >= until:
+                    raise late(shown(self.route), self.budget)
                 reply = await self._run(phrase(*said), bytes)
             return read(reply)
         except STRANGE:

@@ -19,6 +19,7 @@ from headgate.stores.leases.lease import Lease
 from headgate.stores.redis import script
 from headgate.stores.redis.names import prefix, tag
 from headgate.stores.redis.wire import NONCE, Call, Question, bulk
+from headgate.stores.store import FAR
 
 ANSWER = struct.Struct("<Bqqq").unpack_from
 MOMENT = struct.Struct("<q").unpack_from
@@ -28,6 +29,10 @@ TIME = NONCE + 25
 CHANGED = TIME + 8
 # The reply of a script that has the wrong page of the calendar.
 TURNED = 255
+# The last of the verdicts that a script gives: yes, not now, never.
+LAST = 2
+# No number in a reply is greater, so that what is added to it is a number still.
+GREATEST = 1 << 62
 OPEN = b"$8\r\n"
 CLOSE = b"\r\n"
 
@@ -114,8 +119,9 @@ class Tongue:
         """What a reply says."""
         code, wait, remaining, reset = ANSWER(reply, NONCE)
         # Asked here, because compiled nobody else asks, and a server may say anything.
-        if code & 15 >= len(self.limits):
-            raise IndexError("a reply names a limit that there is not")
+        known = code & 15 < len(self.limits) and code >> 4 <= LAST
+        if not known or min(wait, reset) < 0 or max(wait, remaining, reset) > GREATEST:
+            raise ValueError("no script of ours answers so")
         limit = self.limits[code & 15]
         decision = Decision.__new__(Decision)
         decision.fill(code >> 4, limit.limit, max(0, remaining), wait, reset, limit)
@@ -136,11 +142,15 @@ class Tongue:
     def lease(self, reply: bytes) -> Lease:
         """What a reply to a lease says."""
         code, units, remaining, reset = ANSWER(reply, NONCE)
-        decision = self.decision(reply)
+        decision, moment = self.decision(reply), MOMENT(reply, TIME)[0]
         if code >> 4:
-            return Lease(0, decision, MOMENT(reply, TIME)[0])
+            if code >> 4 == LAST:
+                raise ValueError("what can never fit is not leased")
+            return Lease(0, decision, moment)
+        if not 1 <= units <= FAR:
+            raise ValueError("no lease of ours is so large, or so small")
         decision.fill(0, decision.limit, max(0, remaining), 0, reset, self.limits[code & 15])
-        return Lease(units, decision, MOMENT(reply, TIME)[0])
+        return Lease(units, decision, moment)
 
     def turned(self, reply: bytes) -> bool:
         """Whether the reply says no more than that the calendar's page has turned; ours is then."""

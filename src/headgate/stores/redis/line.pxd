@@ -8,6 +8,7 @@ from headgate.stores.redis.wire cimport Question, belongs, nonces
 cdef class Line:
     cdef readonly object place
     cdef readonly tuple spot
+    cdef readonly long long era
     cdef SystemClock clock
     cdef double budget
     cdef object reader
@@ -18,10 +19,12 @@ cdef class Line:
     cdef readonly object socket
     cdef bint timed
     cpdef ask(self, Question question, bint full, bint asking, long long deadline)
-    @cython.locals(left="double")
     cpdef list tell(self, bytes payload, int replies, long long deadline)
-    @cython.locals(pieces="long long", size="Py_ssize_t")
+    @cython.locals(left="double", sent="Py_ssize_t")
+    cdef _write(self, bytes payload, long long deadline)
+    cdef Py_ssize_t _push(self, bytes payload) except -1
+    @cython.locals(size="Py_ssize_t")
     cdef _receive(self, long long deadline)
+    @cython.locals(left="double")
     cdef Py_ssize_t _piece(self, long long deadline) except -1
-    cdef _limit(self, double seconds)
     cdef double _left(self, long long deadline) except -1

@@ -10,7 +10,6 @@ import os
 import select
 import socket
 import ssl
-import struct
 from typing import Any
 
 from headgate.clock import SystemClock
@@ -35,8 +34,6 @@ from headgate.stores.redis.wire import (
 
 # Room for a reply; a longer one comes in pieces.
 ROOM = 16384
-# The kernel counts in ticks of up to so many seconds, and wakes up one of them later than told.
-TICK = 0.01
 BUSY = (BlockingIOError, InterruptedError, ssl.SSLWantReadError)
 SLOW = (TimeoutError, *BUSY)
 UNREACHED = (*TROUBLE, StoreUnavailable)
@@ -45,13 +42,15 @@ UNREACHED = (*TROUBLE, StoreUnavailable)
 class Line:
     """A connection to `place`, made when it is built; each call has `budget` seconds.
 
-    The kernel keeps the time: a socket that is told once how long to wait needs no further calls.
-    It is told to wake us early, and what is left is waited for to the millisecond. Under TLS, and
-    once a reply has come in pieces, Python keeps it.
+    What comes in is waited for at the door, to the millisecond, whatever signals come in between.
+    Under TLS, where bytes may be inside already, the socket itself waits.
     """
 
-    def __init__(self, place: Place, clock: SystemClock, budget: float, deadline: int) -> None:
+    def __init__(
+        self, place: Place, clock: SystemClock, budget: float, deadline: int, era: int = 0
+    ) -> None:
         self.place = place
+        self.era = era
         self.spot = (place.host, place.port, place.path)
         self.clock = clock
         self.budget = budget
@@ -67,8 +66,7 @@ class Line:
         self.door.register(self.socket, select.POLLIN)
         self.timed = place.tls is not None
         if not self.timed:
-            self.socket.settimeout(None)
-            self._limit(budget)
+            self.socket.settimeout(0.0)
         try:
             self._greet(deadline)
         except BaseException:
@@ -106,14 +104,8 @@ class Line:
     def tell(self, payload: bytes, replies: int, deadline: int) -> list[Any]:
         """The replies to so many plain commands."""
         try:
-            # What was used up before, by connecting or on another server, is not to be had again.
-            left = self._left(deadline)
-            if self.timed or left < self.budget * 0.9:
-                self._limit(left)
-            self.socket.sendall(payload)
+            self._write(payload, deadline)
             found = [self._receive(deadline) for _ in range(replies)]
-            if self.timed or left < self.budget * 0.9:
-                self._limit(self.budget)
         except SLOW:
             self.close()
             raise late(self.place, self.budget) from None
@@ -154,38 +146,43 @@ class Line:
             if isinstance(reply, Refusal):
                 raise refused(reply, self.place)
 
+    def _write(self, payload: bytes, deadline: int) -> None:
+        left = self._left(deadline)
+        if self.timed:
+            self.socket.settimeout(left)
+            self.socket.sendall(payload)
+            return
+        sent = self._push(payload)
+        while sent < len(payload):
+            outlet = select.poll()
+            outlet.register(self.socket, select.POLLOUT)
+            if not outlet.poll(self._left(deadline) * 1000):
+                raise TimeoutError
+            sent += self._push(payload[sent:])
+
+    def _push(self, payload: bytes) -> int:
+        try:
+            return self.socket.send(payload)
+        except BlockingIOError:
+            return 0
+
     def _receive(self, deadline: int) -> Any:
         reply = self.reader.gets()
-        pieces = 0
         while reply is False:
-            pieces += 1
-            if pieces > 1 or self.timed:
-                self._limit(self._left(deadline))
             size = self._piece(deadline)
             if not size:
                 raise lost(self.place, "the server hung up")
             self.reader.feed(self.room, 0, size)
             reply = self.reader.gets()
-        if pieces > 1:
-            self._limit(self.budget)
         return reply
 
     def _piece(self, deadline: int) -> int:
-        try:
-            return self.socket.recv_into(self.room)
-        except BlockingIOError:
-            if not self.door.poll(self._left(deadline) * 1000):
-                raise
-        return self.socket.recv_into(self.room)
-
-    def _limit(self, seconds: float) -> None:
+        left = self._left(deadline)
         if self.timed:
-            self.socket.settimeout(seconds)
-            return
-        early = max(0.001, seconds - TICK)
-        span = struct.pack("@ll", int(early), int(early % 1 * 1e6))
-        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, span)
-        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, span)
+            self.socket.settimeout(left)
+        elif not self.door.poll(left * 1000):
+            raise TimeoutError
+        return self.socket.recv_into(self.room)
 
     def _left(self, deadline: int) -> float:
         left = deadline - self.clock.read()

@@ -85,12 +85,12 @@ class RedisStore:
             # Only what came to nothing because a page has turned is asked again.
             return [
                 self._carry(tongue, read, phrase, one, *said)
-                if tongue.turned(reply)
+                if self._read(tongue.turned, reply)
                 else self._read(read, reply)
                 for one, reply in zip(key, replies, strict=True)
             ]
         reply = self._ask(phrase(key, *said), deadline)
-        while tongue.turned(reply):
+        while tongue.calendars and self._read(tongue.turned, reply):
             reply = self._ask(phrase(key, *said), deadline)
         return self._read(read, reply)
 

@@ -13,6 +13,7 @@ cdef class Switchboard:
     cdef readonly dict idle
     cdef readonly dict open
     cdef long long waiting
+    cdef long long era
     cdef readonly object free
     cdef readonly object finding
     @cython.locals(line=Line)

@@ -24,6 +24,7 @@ class Switchboard:
         self.budget = budget
         self.most = most
         self.idle: dict[Spot, deque[Line]] = {}
+        self.era = 0
         self.renew()
         BOARDS.add(self)
         weakref.finalize(self, hang_up, self.idle)
@@ -31,6 +32,7 @@ class Switchboard:
     def renew(self) -> None:
         """Start without any line: a forked child must not speak on its parent's."""
         hang_up(self.idle)
+        self.era += 1
         self.open: dict[Spot, int] = {}
         self.waiting = 0
         self.free = threading.Condition()
@@ -102,12 +104,16 @@ class Switchboard:
                 raise unreached(place, f"all {self.most} lines are busy")
             self.open[spot] = self.open.get(spot, 0) + 1
         try:
-            return Line(place, self.clock, self.budget, deadline)
+            return Line(place, self.clock, self.budget, deadline, self.era)
         except BaseException:
             self._gone(spot)
             raise
 
     def _lay(self, line: Line) -> None:
+        if line.era != self.era:
+            # Forked in the middle of a call: the line is the parent's.
+            line.close()
+            return
         if line.closed:
             self._gone(line.spot)
             return
@@ -117,7 +123,7 @@ class Switchboard:
         idle.append(line)
         if self.waiting:
             with self.free:
-                self.free.notify()
+                self.free.notify_all()
 
     def _drop(self, line: Line, spot: Spot) -> None:
         line.close()
@@ -126,7 +132,7 @@ class Switchboard:
     def _gone(self, spot: Spot) -> None:
         with self.free:
             self.open[spot] = max(0, self.open.get(spot, 0) - 1)
-            self.free.notify()
+            self.free.notify_all()
 
 
 def hang_up(idle: dict[Spot, deque[Line]]) -> None:

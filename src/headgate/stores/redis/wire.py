@@ -17,7 +17,7 @@ WIDE = struct.Struct("<Q").pack
 # What dialling may raise: names that cannot be names are no OSError.
 TROUBLE = (OSError, UnicodeError, OverflowError, ValueError)
 # What reading nonsense raises.
-STRANGE = (AttributeError, LookupError, TypeError, ValueError, struct.error)
+STRANGE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, struct.error)
 ASKING = b"*1\r\n$6\r\nASKING\r\n"
 
 
