@@ -2,9 +2,9 @@
 
 Each algorithm plays 140,000 random acts compiled and the first 60,000 of them interpreted, over
 limits of many shapes: takes, reservations with little and much patience, looks, debits up to the
-largest there may be, refunds and cancelled bookings, at the very moment it was told to come back and
-one microsecond earlier, with clocks that step back a little and far, and gaps of years. After each
-act the answers are equal, and so are the cells.
+largest there may be, refunds and cancelled bookings, at the very moment it was told to come back
+and one microsecond earlier, with clocks that step back a little and far, and gaps of years. After
+each act the answers are equal, and so are the cells.
 """
 
 from __future__ import annotations
