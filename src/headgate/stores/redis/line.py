@@ -47,7 +47,7 @@ class Line:
     """
 
     def __init__(
-        self, place: Place, clock: SystemClock, budget: float, deadline: int, era: int = 0
+        self, place: Place, clock: SystemClock, budget: float, deadline: int, era: int
     ) -> None:
         self.place = place
         self.era = era

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from headgate.algorithms.limit import Limit
-from headgate.clock import Clock, SystemClock
+from headgate.clock import Clock, SystemClock, microseconds
 from headgate.drive import drive
 from headgate.errors import StoreUnavailable
 from headgate.stores.fallback import MODES, Fallback
@@ -50,7 +50,7 @@ class RedisStore:
         self.budget = within(budget)
         self.fleet = Fleet(self.route)
         self.watch = Watch(shown(self.route))
-        self._span = round(self.budget * 1e6)
+        self._span = microseconds(self.budget)
         self._clock = SystemClock()
         self._board = Switchboard(self._clock, budget, whole(lines))
         self._pulse = Pulse()
