@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from headgate import FixedWindow, Limiter, ManualClock
+from headgate import FixedWindow, Limiter, ManualClock, MemoryStore
 
 MICROSECOND = timedelta(microseconds=1)
 RATES = {"day": "3/day", "week": "3/week", "month": "3 per 30day"}
@@ -128,6 +128,20 @@ def test_a_debt_over_two_months_is_over_when_the_calendar_says() -> None:
     clock.advance(limiter.take().retry_after)
 
     assert clock.now() == moment_of("UTC", "2024-03-01T00:00")
+
+
+def test_a_debt_into_a_longer_month_is_kept_until_it_is_paid() -> None:
+    # February has 28 days, so by its length the debt would be over three days before March is.
+    clock = ManualClock(moment_of("UTC", "2023-02-10T00:00") / 1e6)
+    limit = FixedWindow(RATES["month"], calendar="month")
+    limiter = Limiter(limit, store=MemoryStore(capacity=8), clock=clock)
+    limiter.debit("debtor", cost=6)
+
+    advance_to(clock, moment_of("UTC", "2023-03-30T00:00"))
+    for number in range(100):
+        limiter.take(f"newcomer {number}")
+
+    assert not limiter.take("debtor").allowed
 
 
 @pytest.mark.parametrize("calendar", RATES)

@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headgate.stores.store import FAR
-from tests.conformance.engines import ANSWERED, FOREVER, LUA, Functions, attributes, opening, owing
+from tests.conformance.engines import (
+    ANSWERED,
+    FOREVER,
+    LUA,
+    Functions,
+    attributes,
+    dated,
+    opening,
+    owing,
+)
 
 if TYPE_CHECKING:
     import random
@@ -77,7 +86,8 @@ class Bare:
     def look(self, now: int, cost: int, patience: int) -> Any:
         if self.ring:
             return self.step(now, now, cost, patience, *self.numbers["step"], self.cells, 0)
-        return self.step(now, now, cost, patience, *self.numbers["step"], *self.cells)
+        answer = self.step(now, now, cost, patience, *self.numbers["step"], *self.cells)
+        return dated(self.limit, now, patience, answer) if self.moving else answer
 
     def keep(self, now: int, cost: int, answer: Any) -> None:
         if not self.ring:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import inspect
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -39,6 +39,10 @@ SOURCES = Path(__file__).parents[2] / "src" / "headgate" / "algorithms"
 FOREVER = 1 << 62
 # Where `settle` finds, in what `step` answered, the cells that it is told.
 ANSWERED = {"here": 3, "entry": 4, "leaves": 5}
+# So many windows ahead are found in the calendar; those farther off are as long as this one.
+DATED = 100
+# Traces ask for the same windows again and again.
+window = lru_cache(100_000)(frame)
 
 
 class Functions(NamedTuple):
@@ -111,7 +115,8 @@ class Meter:
 
     def look(self, now: int, enter: int, cost: int, patience: int) -> tuple[int, ...]:
         told = {"now": now, "enter": enter, "cost": cost, "patience": patience}
-        return tuple(int(number) for number in self.call("step", told))
+        answer = tuple(int(number) for number in self.call("step", told))
+        return dated(self.limit, now, patience, answer)
 
     def keep(self, now: int, cost: int, answer: tuple[int, ...]) -> None:
         if self.functions.settle is None:
@@ -149,9 +154,36 @@ def attributes(limit: Limit, names: list[str], told: dict[str, int]) -> dict[str
     """The parameters that the limit knows; a calendar's are those of the day that it is."""
     found = {name: getattr(limit, name) for name in names if name not in told}
     if isinstance(limit, FixedWindow) and limit.calendar:
-        first, begin, end = frame(told["now"], limit.calendar, limit.zone)
+        first, begin, end = window(told["now"], limit.calendar, limit.zone)
         found |= {"first": first, "begin": begin, "length": end - begin, "unit": end - begin}
     return found
+
+
+def dated(limit: Limit, now: int, patience: int, answer: Any) -> Any:
+    """An answer whose wait and reset are those of the calendar, if the limit follows one.
+
+    A step counts windows as long as the one that `now` is in; those ahead are shorter or longer.
+    """
+    if not isinstance(limit, FixedWindow) or not limit.calendar:
+        return answer
+    wait, remaining, reset, *cells = answer
+    due = ahead(limit, now, wait)
+    if wait > patience:
+        # By the calendar it may be just in time: what the step refused stays refused.
+        due = max(due, patience + 1)
+    return due, remaining, ahead(limit, now, reset), *cells
+
+
+def ahead(limit: FixedWindow, now: int, span: int) -> int:
+    """How long it is by the calendar until the window `span` ahead has got as far as it would."""
+    _, begin, end = window(now, limit.calendar, limit.zone)
+    if now + span <= end:
+        return span
+    length = end - begin
+    windows, rest = divmod(now + span - begin, length)
+    for _ in range(min(windows, DATED)):
+        _, begin, end = window(end, limit.calendar, limit.zone)
+    return begin + max(0, windows - DATED) * length + rest - now
 
 
 def opening(limit: Limit, now: int) -> list[int]:

@@ -48,10 +48,7 @@ def agree(limit: Limit, algorithm: str, seed: int, length: int) -> None:
     for number in range(length):
         done.append(act)
         told = perform(table, act)
-        answers = (told, python.perform(act), lua.perform(act))
-        if python.moving:
-            # Steps count windows as long as this one; a store dates those ahead by the calendar.
-            answers = tuple((answer[0], answer[2]) for answer in answers)
+        answers = (told, seen(python.perform(act)), seen(lua.perform(act)))
         cells = table.read(KEY) if limit.width < 4 or not told[0] or number % 16 == 0 else None
         if cells is not None and not told[0] and cells != python.read():
             # A refusal may write down that the clock went back, and nothing else.
@@ -94,6 +91,12 @@ def perform(table: Ledger, act: Act) -> tuple[bool, int, int, int]:
     retry = decision.retry_after
     wait = -1 if retry == inf else round(retry * 1e6)
     return decision.allowed, wait, decision.remaining, round(decision.reset_after * 1e6)
+
+
+def seen(answer: tuple[bool, int, int, int]) -> tuple[bool, int, int, int]:
+    """The answer as a decision can say it: seconds that are a float, exact for about 70 years."""
+    allowed, wait, remaining, reset = answer
+    return allowed, round(wait / 1e6 * 1e6), remaining, round(reset / 1e6 * 1e6)
 
 
 def report(limit: Limit, seed: int, done: list[Act], answers: Any, kept: Any) -> str:

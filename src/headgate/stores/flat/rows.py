@@ -214,6 +214,7 @@ class Rows:
         # Keep the row for as long as what was charged matters.
         cells = self.cells
         _, _, reset, a, b, c = limit.look(cells, start, now, now, 0, FOREVER)
+        reset = limit.date(now, reset, FOREVER)
         cells[row + 1] = max(cells[row + 1], now + reset + limit.lasting)
 
     def book(self, limit: Limit, start: int, now: int, ahead: int, units: float) -> None:

@@ -177,12 +177,16 @@ class Line:
         return reply
 
     def _piece(self, deadline: int) -> int:
-        left = self._left(deadline)
         if self.timed:
-            self.socket.settimeout(left)
-        elif not self.door.poll(left * 1000):
-            raise TimeoutError
-        return self.socket.recv_into(self.room)
+            self.socket.settimeout(self._left(deadline))
+            return self.socket.recv_into(self.room)
+        while self.door.poll(self._left(deadline) * 1000):
+            try:
+                return self.socket.recv_into(self.room)
+            except BlockingIOError:
+                # Called to the door for nothing, which a kernel may do: nobody is late yet.
+                continue
+        raise TimeoutError
 
     def _left(self, deadline: int) -> float:
         left = deadline - self.clock.read()
