@@ -24,7 +24,7 @@ settings.register_profile(
     derandomize=os.environ.get("CI") == "true",
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile("soak", settings.get_profile("default"), max_examples=5_000)
+settings.register_profile("soak", settings.get_profile("default"), max_examples=1_000)
 settings.load_profile("default" if SCALE == 1 else "soak")
 
 

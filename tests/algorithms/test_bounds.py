@@ -98,14 +98,14 @@ def check_interval(limit: Limit, history: list[Entry]) -> None:
             assert spent <= limit.limit + limit.rate.count * periods
 
 
-def check_borrowing(limit: Limit, history: list[Entry]) -> None:
+def check_borrowing(limit: Limit, history: list[Entry], late: int = 0) -> None:
     """A meter's, and the last request on top, however large: the next one pays for it."""
     rate = Fraction(limit.rate.count, limit.rate.period)
     for last, entry in enumerate(history):
         spent = 0
         for earlier in reversed(history[:last]):
             spent += earlier.cost
-            assert spent <= limit.limit + rate * (entry.at - earlier.at)
+            assert spent <= limit.limit + rate * (entry.at - earlier.at + late)
 
 
 def check_warm_up(limit: Limit, history: list[Entry], late: int = 0) -> None:
@@ -145,6 +145,7 @@ CHECKS = {
 BOOKED = {
     **CHECKS,
     "token bucket": partial(check_meter, late=1),
+    "borrowing bucket": partial(check_borrowing, late=1),
     "gcra": partial(check_meter, late=1),
     "leaky bucket": partial(check_meter, late=1),
     "warm-up": partial(check_warm_up, late=1),

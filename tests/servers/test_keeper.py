@@ -14,8 +14,10 @@ from tests.servers.launch import Server
 from tests.servers.waiting import until
 
 ROOT = Path(__file__).parents[2]
+# Whoever runs the tests in the background has them ignore an interrupt; this one may not.
 START = """
-import os, select, sys
+import os, select, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from tests.servers.keeper import keeper
 from tests.servers.launch import Server, launch
 servers = [Server("valkey"), Server("valkey")]

@@ -212,10 +212,9 @@ class Rows:
 
     def extend(self, limit: Limit, row: int, start: int, now: int) -> None:
         # Keep the row for as long as what was charged matters.
-        cells = self.cells
-        _, _, reset, a, b, c = limit.look(cells, start, now, now, 0, FOREVER)
-        reset = limit.date(now, reset, FOREVER)
-        cells[row + 1] = max(cells[row + 1], now + reset + limit.lasting)
+        _, _, reset, a, b, c = limit.look(self.cells, start, now, now, 0, FOREVER)
+        until = now + limit.date(now, reset, FOREVER) + limit.lasting
+        self.cells[row + 1] = max(self.cells[row + 1], until)
 
     def book(self, limit: Limit, start: int, now: int, ahead: int, units: float) -> None:
         # Count what is not left at the moment of the latest booking, `ahead` of now.
