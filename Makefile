@@ -70,7 +70,7 @@ bench: $(BENCH)/.package ## measure against the peers, in an environment of its 
 	$(BENCH)/bin/python benchmarks/on_redis.py
 
 soak: $(TOOLS) ## the same proofs at length, traces ten times as long, and what takes real time
-	HEADGATE_SOAK=10 $(PYTEST) --dist worksteal -m "not realtime" --timeout 3600
+	HEADGATE_SOAK=10 $(PYTEST) --dist worksteal -o faulthandler_timeout=0 -m "not realtime" --timeout 3600
 	$(PYTEST) -m realtime
 
 clean: ## back to a fresh clone

@@ -80,7 +80,7 @@ def test_twenty_failovers_let_in_a_quota_each_at_most(
         sentinels.heal()
         until(lambda: exhausted(caller), "the limit to be reached")
         sentinels.kill_primary()
-        until(lambda: not caller.take().without, "another primary to be found")
+        until(lambda: not caller.take().without, "another primary to be found", seconds=60.0)
         until(lambda: exhausted(caller), "the limit to be reached")
 
     assert let_in(caller.history) <= 20 * 2 * LIMIT.limit

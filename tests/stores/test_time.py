@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,13 +14,19 @@ from headgate import (
     LeakyBucket,
     Limiter,
     ManualClock,
+    MemoryStore,
+    SharedStore,
     SlidingLog,
     SlidingWindow,
     TokenBucket,
     WarmUp,
 )
+from headgate.stores.store import FAR
 
 Kind = Callable[..., Any]
+
+SECOND = 1_000_000
+HOUR = 3600 * SECOND
 
 KINDS: list[Kind] = [TokenBucket, GCRA, LeakyBucket, FixedWindow, SlidingWindow, SlidingLog]
 EVERY = pytest.mark.parametrize("kind", KINDS)
@@ -32,6 +39,46 @@ def test_a_clock_that_goes_on_is_no_anomaly(clock: ManualClock) -> None:
         clock.advance(1000.0)
 
     assert limiter.table.anomalies == 0
+
+
+@pytest.mark.parametrize("verb", ["take", "book", "charge"])
+@pytest.mark.parametrize("several", [False, True], ids=["one limit", "two"])
+@pytest.mark.parametrize("where", ["memory", "shared"])
+@EVERY
+def test_who_was_held_up_on_the_way_decides_by_the_time_it_is(
+    tmp_path: Path, kind: Kind, where: str, several: bool, verb: str
+) -> None:
+    # Two hours lie between its look at the clock and its turn, as for a process that was stopped.
+    store = MemoryStore() if where == "memory" else SharedStore("api", 8, str(tmp_path))
+    limits = (kind("3/h"), kind("3/h", name="twin"))
+    ledger = store.open(limits if several else limits[:1], "")
+    now = store.clock().now()
+    for _ in range(3):
+        ledger.take("a", 1, now, 0)
+
+    if verb == "charge":
+        ledger.charge("a", 0, now - 2 * HOUR, FAR)
+    else:
+        getattr(ledger, verb)("a", 1, now - 2 * HOUR, 0)
+
+    assert not ledger.take("a", 1, now + 1, 0)
+    assert ledger.tally()["anomalies"] == 0
+
+
+@pytest.mark.parametrize("where", ["memory", "shared"])
+def test_a_time_that_the_clock_does_not_show_yet_holds_nobody_up(
+    tmp_path: Path, where: str
+) -> None:
+    # Whoever wrote it had another clock, or the file was damaged: it is a clock that went back.
+    store = MemoryStore() if where == "memory" else SharedStore("api", 8, str(tmp_path))
+    ledger = store.open((TokenBucket("3/s"),), "")
+    now = store.clock().now()
+    ledger.take("a", 3, now + 24 * HOUR, 0)
+
+    ledger.take("a", 1, now, 0)
+
+    assert ledger.take("a", 3, now + 2 * SECOND, 0)
+    assert ledger.tally()["anomalies"] == 1
 
 
 @pytest.mark.parametrize("limit", [TokenBucket("10/s"), FixedWindow("10/day", calendar="day")])

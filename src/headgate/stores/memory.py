@@ -22,28 +22,32 @@ class MemoryStore:
             raise ValueError(f"MemoryStore: capacity is from 1 to {1 << 30:,} keys, not {capacity}")
         self.capacity = capacity
         self._named: dict[str, Table] = {}
+        self._clock = SystemClock()
 
     def open(
         self, limits: tuple[Limit, ...], name: str, clock: Clock | None = None,
         when_unavailable: str = "local",
     ) -> Table:  # fmt: skip
         """The table of `limits`; the same one for the same `name`, a new one without a name."""
-        if not name:
-            return Table(limits, self.capacity)
-        table = self._named.get(name)
+        table = self._named.get(name) if name else None
         if table is None:
+            table = Table(limits, self.capacity)
+            table.clock = self._clock
+        if name:
             # Whoever comes second gets the first one's: setting a default is atomic.
-            table = self._named.setdefault(name, Table(limits, self.capacity))
+            table = self._named.setdefault(name, table)
         if table.limits != limits:
             raise ValueError(
                 f"limiter {name!r} is in this store already, with {list(table.limits)!r}; give one "
                 "of them another name, or use change() on it"
             )
+        if clock is not None:
+            table.clock = None
         return table
 
     def clock(self) -> Clock:
-        """The system's clock."""
-        return SystemClock()
+        """The system's clock, one for all limiters of the store."""
+        return self._clock
 
     def __repr__(self) -> str:
         return f"MemoryStore(capacity={self.capacity})"

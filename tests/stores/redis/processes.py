@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 # Seconds after which a child that has not answered is taken to hang.
-PATIENCE = 30.0
+PATIENCE = 120.0
 
 
 class Child(NamedTuple):

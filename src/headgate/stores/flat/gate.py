@@ -9,8 +9,7 @@ Interpreted, the gate is a lock on one byte of the file, and a lock between thre
 handler may enter again. A decision made in a signal handler in the middle of another one is not
 noted: killed in that very moment, a process leaves its row as it was then.
 
-Nobody waits for as long as a second: a holder that was stopped must not stop everybody else. And
-who has waited longer would come with a time so old that it is taken for a clock that went back.
+Nobody waits for as long as a second: a holder that was stopped must not stop everybody else.
 """
 
 from __future__ import annotations

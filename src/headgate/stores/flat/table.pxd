@@ -2,6 +2,7 @@
 cimport cython
 from libc.stdint cimport int64_t
 from headgate.algorithms.limit cimport Reply, Limit
+from headgate.clock cimport SystemClock
 from headgate.decision cimport Decision
 from headgate.stores.flat.council cimport Council
 from headgate.stores.flat.desk cimport Desk
@@ -21,6 +22,7 @@ cdef class Table:
     cdef readonly Rows rows
     cdef long long alarm
     cdef long long latest
+    cdef public SystemClock clock
     cdef readonly long long anomalies
     cdef object lock
     cdef long long calendar
@@ -50,6 +52,9 @@ cdef class Table:
     cdef void never(self, Decision decision, Limit limit, long long start, long long now) noexcept
     @cython.locals(limit=Limit, desk=Desk)
     cdef void mind(self, long long now) noexcept
+    cdef long long lift(self, long long now) noexcept
+    @cython.locals(desk=Desk)
+    cpdef long long moment(self) noexcept
     cdef void follow(self, Table new) noexcept
     @cython.locals(old=Rows)
     cdef void move(self, Table new, long long now, long long rows, long long scaled, long long alike) noexcept

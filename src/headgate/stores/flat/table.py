@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from headgate.algorithms.limit import RESET, SCALE, Limit
+from headgate.clock import SystemClock
 from headgate.decision import Decision
 from headgate.stores.flat.council import Council
 from headgate.stores.flat.gate import Gate
@@ -47,8 +48,8 @@ class Table:
     """
 
     __slots__ = (
-        "__weakref__", "alarm", "anomalies", "calendar", "council", "gate", "latest", "lock",
-        "rows", "seal",
+        "__weakref__", "alarm", "anomalies", "calendar", "clock", "council", "gate", "latest",
+        "lock", "rows", "seal",
     )  # fmt: skip
 
     rows: Rows
@@ -60,6 +61,7 @@ class Table:
     alarm: int
     latest: int
     anomalies: int
+    clock: SystemClock | None
 
     def __init__(
         self,
@@ -71,6 +73,8 @@ class Table:
         if not 1 <= len(limits) <= MOST:
             raise ValueError(f"a limiter has from 1 to {MOST} limits, not {len(limits)}")
         self.latest = self.anomalies = 0
+        # Where all times come from, if they come from one clock that never goes back.
+        self.clock = None
         self.seal = seal
         self._lay(limits, capacity, None if plot is None else plot.block)
         desk = self.rows.desk
@@ -267,6 +271,7 @@ class Table:
     ) -> None:
         # Decide where other processes may do so next. The row of a single limit is noted here, so
         # that `decide` need not ask whose rows they are; all else is noted where it changes.
+        now = self.lift(now)
         rows = self.rows
         limit = rows.only
         if spend > 0 and limit is not None and cost <= limit.most:
@@ -284,6 +289,7 @@ class Table:
         self, decision: Decision, mark: int, cost: int, now: int, patience: int, spend: int
     ) -> None:
         if now < self.alarm:
+            now = self.lift(now)
             self.mind(now)
         else:
             self.alarm = now
@@ -379,6 +385,7 @@ class Table:
 
     def spend(self, mark: int, cost: int, now: int, due: int) -> None:
         # Charge every limit, whatever it says.
+        now = self.lift(now)
         self.mind(now)
         rows = self.rows
         row = rows.search(mark)
@@ -403,6 +410,13 @@ class Table:
             _, remaining, reset, a, b, c = limit.look(self.rows.cells, start, now, now, 0, FOREVER)
             reset = limit.date(now, reset, FOREVER)
         decision.fill(2, limit.limit, max(0, remaining), 0, reset, limit)
+
+    def lift(self, now: int) -> int:
+        # The time to go by. Who was held up between reading the clock and coming in has one so old
+        # that it would be taken for a clock that went back; it is later by now.
+        if self.clock is not None and now < self.moment():
+            return max(now, self.clock.read())
+        return now
 
     def mind(self, now: int) -> None:
         # Before the alarm: the clock went back. By the calendar, and where other processes decide

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from headgate.algorithms.limit import RESET, Limit
+from headgate.clock import SystemClock
 from headgate.decision import Decision
 from headgate.stores.flat.memo import Memo
 from headgate.stores.flat.seal import Seal
@@ -43,6 +44,11 @@ class Cabinet:
     def limits(self) -> tuple[Limit, ...]:
         """The limits it goes by now."""
         return self.drawers[0].limits
+
+    def follow(self, clock: SystemClock | None) -> None:
+        """Go by the times of that clock, which all processes read alike; by any times if None."""
+        for drawer in self.drawers:
+            drawer.clock = clock
 
     def take(self, key: str, cost: int, now: int, patience: int) -> Decision:
         """Spend `cost` if it may enter within `patience` microseconds; all limits or none."""
