@@ -72,6 +72,9 @@ class Limiter:
         self.table = self.ledger if isinstance(self.ledger, Table) else None
         self.cabinet = self.ledger if isinstance(self.ledger, Cabinet) else None
         self.leased = self.ledger if isinstance(self.ledger, Leased) else None
+        if isinstance(self.ledger, Table | Cabinet):
+            # The store's own clock is one for all who use it, and never goes back.
+            self.ledger.trust(self.system if clock is None else None)
         self._shorten()
 
     @property

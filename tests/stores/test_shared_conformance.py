@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from headgate import ManualClock, TokenBucket
+from headgate import TokenBucket
 from headgate.stores.flat.table import Table
 from headgate.stores.shared.store import SharedStore
 from headgate.testing import Case, cases, verify
@@ -31,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_table_is_true(folder: Path, case: Case) -> None:
     store = SharedStore(case.place, 64, str(folder))
 
-    verify(case, lambda limits: store.open(limits, "", ManualClock()))
+    verify(case, lambda limits: store.open(limits, ""))
 
     store.remove()
 
@@ -43,7 +43,7 @@ def test_two_processes_in_turn_answer_as_one_does_alone(
     for seed, limit in enumerate(LIMITS[algorithm]):
         table = Table((limit,), 4)
         stores = [SharedStore(f"{algorithm}-{seed}", 4, str(folder)) for _ in range(2)]
-        ledgers = [store.open((limit,), "", ManualClock()) for store in stores]
+        ledgers = [store.open((limit,), "") for store in stores]
         trace = acts(limit, random.Random(seed))
         act = next(trace)
         for number in range(LENGTH * scale):

@@ -51,7 +51,7 @@ def test_who_was_held_up_on_the_way_decides_by_the_time_it_is(
     # Two hours lie between its look at the clock and its turn, as for a process that was stopped.
     store = MemoryStore() if where == "memory" else SharedStore("api", 8, str(tmp_path))
     limits = (kind("3/h"), kind("3/h", name="twin"))
-    ledger = store.open(limits if several else limits[:1], "")
+    ledger = Limiter(*(limits if several else limits[:1]), store=store).ledger
     now = store.clock().now()
     for _ in range(3):
         ledger.take("a", 1, now, 0)
@@ -71,7 +71,7 @@ def test_a_time_that_the_clock_does_not_show_yet_holds_nobody_up(
 ) -> None:
     # Whoever wrote it had another clock, or the file was damaged: it is a clock that went back.
     store = MemoryStore() if where == "memory" else SharedStore("api", 8, str(tmp_path))
-    ledger = store.open((TokenBucket("3/s"),), "")
+    ledger = Limiter("3/s", store=store).ledger
     now = store.clock().now()
     ledger.take("a", 3, now + 24 * HOUR, 0)
 

@@ -29,20 +29,17 @@ class MemoryStore:
         when_unavailable: str = "local",
     ) -> Table:  # fmt: skip
         """The table of `limits`; the same one for the same `name`, a new one without a name."""
-        table = self._named.get(name) if name else None
+        if not name:
+            return Table(limits, self.capacity)
+        table = self._named.get(name)
         if table is None:
-            table = Table(limits, self.capacity)
-            table.clock = self._clock
-        if name:
             # Whoever comes second gets the first one's: setting a default is atomic.
-            table = self._named.setdefault(name, table)
+            table = self._named.setdefault(name, Table(limits, self.capacity))
         if table.limits != limits:
             raise ValueError(
                 f"limiter {name!r} is in this store already, with {list(table.limits)!r}; give one "
                 "of them another name, or use change() on it"
             )
-        if clock is not None:
-            table.clock = None
         return table
 
     def clock(self) -> Clock:

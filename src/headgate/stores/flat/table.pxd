@@ -22,7 +22,7 @@ cdef class Table:
     cdef readonly Rows rows
     cdef long long alarm
     cdef long long latest
-    cdef public SystemClock clock
+    cdef SystemClock clock
     cdef readonly long long anomalies
     cdef object lock
     cdef long long calendar

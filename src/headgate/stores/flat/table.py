@@ -73,7 +73,6 @@ class Table:
         if not 1 <= len(limits) <= MOST:
             raise ValueError(f"a limiter has from 1 to {MOST} limits, not {len(limits)}")
         self.latest = self.anomalies = 0
-        # Where all times come from, if they come from one clock that never goes back.
         self.clock = None
         self.seal = seal
         self._lay(limits, capacity, None if plot is None else plot.block)
@@ -95,6 +94,10 @@ class Table:
     def limits(self) -> tuple[Limit, ...]:
         """The limits it goes by now."""
         return self.rows.limits
+
+    def trust(self, clock: SystemClock | None) -> None:
+        """Take all times for those of that clock, which never goes back; of any clock, if None."""
+        self.clock = clock
 
     def take(self, key: str, cost: int, now: int, patience: int) -> Decision:
         """Spend `cost` if it may enter within `patience` microseconds; all limits or none."""

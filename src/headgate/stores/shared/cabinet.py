@@ -45,10 +45,10 @@ class Cabinet:
         """The limits it goes by now."""
         return self.drawers[0].limits
 
-    def follow(self, clock: SystemClock | None) -> None:
-        """Go by the times of that clock, which all processes read alike; by any times if None."""
+    def trust(self, clock: SystemClock | None) -> None:
+        """Take all times for those of that clock, which never goes back; of any clock, if None."""
         for drawer in self.drawers:
-            drawer.clock = clock
+            drawer.trust(clock)
 
     def take(self, key: str, cost: int, now: int, patience: int) -> Decision:
         """Spend `cost` if it may enter within `patience` microseconds; all limits or none."""

@@ -56,7 +56,6 @@ class SharedStore:
         ledger = self._ledgers.get(title)
         if ledger is None or (not name and ledger.limits != limits):
             cabinet = Cabinet(limits, Site(self, name))
-            cabinet.follow(self.clock())
             # Whoever comes second gets the first one's: setting a default is atomic.
             ledger = self._ledgers.setdefault(title, cabinet) if name else cabinet
             self._ledgers[title] = ledger
@@ -65,8 +64,6 @@ class SharedStore:
                 f"limiter {name!r} is in this store already, with {list(ledger.limits)!r}; give "
                 "one of them another name, or use change() on it"
             )
-        if clock is not None:
-            ledger.follow(None)
         return ledger
 
     def clock(self) -> SystemClock:
