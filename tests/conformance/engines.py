@@ -27,6 +27,7 @@ from lupa.lua51 import LuaRuntime
 
 from headgate import AsyncLimiter, Decision, FixedWindow, Limiter, ManualClock, MemoryStore
 from headgate.algorithms.calendar import frame
+from headgate.algorithms.fixed_window import DATED
 from headgate.stores.store import FAR, Ledger
 
 if TYPE_CHECKING:
@@ -39,8 +40,6 @@ SOURCES = Path(__file__).parents[2] / "src" / "headgate" / "algorithms"
 FOREVER = 1 << 62
 # Where `settle` finds, in what `step` answered, the cells that it is told.
 ANSWERED = {"here": 3, "entry": 4, "leaves": 5}
-# So many windows ahead are found in the calendar; those farther off are as long as this one.
-DATED = 100
 # Traces ask for the same windows again and again.
 window = lru_cache(100_000)(frame)
 
