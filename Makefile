@@ -35,15 +35,18 @@ help: ## this list
 run: $(PACKAGE) ## a burst against every algorithm, drawn in the terminal
 	@$(VENV)/bin/python examples/burst.py
 
-# The source tree never holds compiled modules, so PYTHONPATH=src is the interpreted form. What proves
-# the tests' own servers has no form, and runs once.
+# The source tree never holds compiled modules, so PYTHONPATH=src is the interpreted form. What is about
+# modules that are never compiled, or about the tests' own servers, has no form and runs once.
+FORMLESS := $(addprefix --ignore tests/,servers permits pacer retry)
+
 test: check ## everything: check, then the suite compiled, then interpreted
 ifeq ($(PURE),)
 	@if $(VENV)/bin/python -c 'import sys, headgate; sys.exit(not headgate.COMPILED)'; \
-	then HEADGATE_FORM=compiled $(PYTEST); \
+	then HEADGATE_FORM=compiled $(PYTEST) && \
+	HEADGATE_FORM=interpreted PYTHONPATH=src $(PYTEST) $(FORMLESS); \
 	else echo "Nothing is compiled here (HEADGATE_REQUIRE=1 says why): the interpreted suite only."; \
+	HEADGATE_FORM=interpreted PYTHONPATH=src $(PYTEST); \
 	fi
-	HEADGATE_FORM=interpreted PYTHONPATH=src $(PYTEST) --ignore tests/servers
 else
 	HEADGATE_FORM=interpreted $(PYTEST)
 endif
@@ -68,10 +71,12 @@ bench: $(BENCH)/.package ## measure against the peers, in an environment of its 
 	$(BENCH)/bin/python benchmarks/memory.py
 	$(BENCH)/bin/python benchmarks/shared.py
 	$(BENCH)/bin/python benchmarks/on_redis.py
+	$(BENCH)/bin/python benchmarks/guards.py
+	$(BENCH)/bin/python benchmarks/overload.py
 
 soak: $(TOOLS) ## the same proofs at length, traces ten times as long, and what takes real time
 	HEADGATE_SOAK=10 $(PYTEST) --dist worksteal -o faulthandler_timeout=0 -m "not realtime" --timeout 3600
-	$(PYTEST) -m realtime
+	HEADGATE_SOAK=10 $(PYTEST) -m realtime --timeout 600
 
 clean: ## back to a fresh clone
 	rm -rf $(VENV) $(BENCH) build dist .cache .pytest_cache .ruff_cache .hypothesis src/*.egg-info

@@ -12,11 +12,12 @@ from headgate.algorithms.limit import Limit
 from headgate.clock import Clock
 from headgate.decision import Decision
 from headgate.drive import adrive
-from headgate.flow import Book, Booking, Permit, Release, Reservation, Sleep, acquire, title, wrap
+from headgate.flow import Book, Booking, Permit, Release, Reservation, Sleep, acquire
 from headgate.intake import CEILING, Awaited, checked, patience
 from headgate.limiter import Limiter, Listener
 from headgate.rate import Rate
 from headgate.stores.store import Store
+from headgate.wrapper import title, wrap
 
 P = ParamSpec("P")
 R = TypeVar("R")

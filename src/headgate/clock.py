@@ -17,6 +17,7 @@ import heapq
 import itertools
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
@@ -36,6 +37,9 @@ if cython.compiled:
     )
 
 COMPILED: bool = bool(cython.compiled)
+# For so many turns of the loop nobody may have gone to sleep before a clock moved by hand moves on:
+# who is woken may wake others, and they others again.
+QUIET = 10
 
 
 class Clock(Protocol):
@@ -105,8 +109,13 @@ class ManualClock:
     def __init__(self, start: float = 0.0) -> None:
         self._lock = threading.Lock()
         self._now = microseconds(start)
-        self._sleepers: list[list[int]] = []
+        self._sleepers: list[tuple[int, int, asyncio.Future[None]]] = []
         self._tickets = itertools.count()
+        # How many sleep in each loop, and how many more turns nothing must happen in.
+        self._asleep: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, int] = (
+            weakref.WeakKeyDictionary()
+        )
+        self._turns = 0
 
     def now(self) -> int:
         """The virtual time in microseconds."""
@@ -127,27 +136,49 @@ class ManualClock:
         self.advance(max(0.0, seconds))
 
     async def asleep(self, seconds: float) -> None:
-        """Let the other tasks have their turn; when all who have one sleep, the earliest wakes.
+        """Let the other tasks have their turn; when all of them sleep, the earliest wakes.
 
         Tasks sleep side by side: of three that sleep for 3, 1 and 2 seconds, the second wakes
         first, and the clock shows 1, 2 and 3 seconds when they do.
         """
-        mine = [self._now + microseconds(max(0.0, seconds)), next(self._tickets)]
-        heapq.heappush(self._sleepers, mine)
-        try:
-            await asyncio.sleep(0)
-            while self._now < mine[0]:
-                if self._sleepers[0] is mine:
-                    self._reach(mine[0])
-                else:
-                    await asyncio.sleep(0)
-        finally:
-            self._sleepers.remove(mine)
-            heapq.heapify(self._sleepers)
-
-    def _reach(self, moment: int) -> None:
+        loop = asyncio.get_running_loop()
+        mine = loop.create_future()
         with self._lock:
-            self._now = max(self._now, moment)
+            moment = self._now + microseconds(max(0.0, seconds))
+            heapq.heappush(self._sleepers, (moment, next(self._tickets), mine))
+            # Somebody new is here, who may have left others something to do.
+            self._turns = QUIET
+            if loop not in self._asleep:
+                loop.call_soon(self._turn, loop)
+            self._asleep[loop] = self._asleep.get(loop, 0) + 1
+        try:
+            await mine
+        finally:
+            with self._lock:
+                self._asleep[loop] -= 1
+
+    def _turn(self, loop: asyncio.AbstractEventLoop) -> None:
+        # At each turn of a loop in which somebody sleeps: once nothing has happened for some turns,
+        # it is the time of the earliest.
+        with self._lock:
+            while self._sleepers and self._sleepers[0][2].done():
+                heapq.heappop(self._sleepers)
+            if not self._asleep[loop]:
+                del self._asleep[loop]
+                return
+            loop.call_soon(self._turn, loop)
+            if not self._sleepers:
+                # Who was woken, or gave up, has not had its turn yet.
+                return
+            moment, _, first = self._sleepers[0]
+            if first.get_loop() is not loop:
+                return
+            self._turns -= 1
+            if moment <= self._now or self._turns <= 0:
+                self._now = max(self._now, moment)
+                self._turns = QUIET
+                heapq.heappop(self._sleepers)
+                first.set_result(None)
 
     def __repr__(self) -> str:
         return f"ManualClock({self._now / 1e6!r})"

@@ -1,8 +1,13 @@
 """What can go wrong, as one family.
 
     HeadgateError
-    ├── LimitExceeded         the answer is no, not now; carries the decision
-    │   └── CannotFit         the answer is no, and waiting will not help
+    ├── Refused               the answer is no; `retry_after` says when to come back
+    │   ├── LimitExceeded     too often; carries the decision
+    │   │   └── CannotFit     more at once than there ever is; waiting will not help
+    │   ├── BulkheadFull      too many at once
+    │   ├── PacerFull         too many wait to leave, or one cannot leave in time
+    │   ├── BreakerOpen       what one would call is failing
+    │   └── SystemBusy        the whole service is beyond what it can bear
     ├── StoreUnavailable      there is no answer: the store did not give one
     ├── StoreMismatch         two programs want one store in two ways (also a ValueError)
     ├── RateError             a rate is misspelled (also a ValueError)
@@ -29,7 +34,16 @@ class HeadgateError(Exception):
     """Catches everything that Headgate raises on purpose."""
 
 
-class LimitExceeded(HeadgateError):
+class Refused(HeadgateError):
+    """The answer is no, not now: in `retry_after` seconds it may be another one."""
+
+    @property
+    def retry_after(self) -> float:
+        """In how many seconds to come back; 0 where that is not known."""
+        return 0.0
+
+
+class LimitExceeded(Refused):
     """The limit does not allow this now; `retry_after` says in how many seconds it will."""
 
     def __init__(self, decision: Decision, key: str = "") -> None:
@@ -55,6 +69,96 @@ class CannotFit(LimitExceeded):
         most = self.decision.limit
         advice = f"ask for at most {most}" if most > 0 else "it lets nothing in"
         return f"can never fit the limit {_limit(self.decision)}; {advice}"
+
+
+class BulkheadFull(Refused):
+    """All places are taken, and whoever asked would not wait, or not for so long.
+
+    `reason` is `full` if it did not wait, `queue` if as many wait as may, `timeout` if its time was
+    up. When a place will be free is not known, so `retry_after` is 0.
+    """
+
+    def __init__(self, name: str = "", limit: int = 0, reason: str = "full") -> None:
+        super().__init__(name, limit, reason)
+        self.name = name
+        self.limit = limit
+        self.reason = reason
+
+    def __str__(self) -> str:
+        named = f'the bulkhead "{self.name}"' if self.name else "the bulkhead"
+        why = {
+            "queue": "and so is its queue",
+            "timeout": "and none became free in time",
+        }.get(self.reason, "and nobody waits for one")
+        return f"all {self.limit} places of {named} are taken, {why}"
+
+
+class PacerFull(Refused):
+    """The pacer does not let one go: too many wait already, or it would take too long.
+
+    `reason` is `full` if as many wait as may, `timeout` if one could not leave in time.
+    `retry_after` says when there will be a place in line, or how much longer it would have taken.
+    """
+
+    def __init__(
+        self, name: str = "", size: float = inf, reason: str = "full", retry_after: float = 0.0
+    ) -> None:
+        super().__init__(name, size, reason, retry_after)
+        self.name = name
+        self.size = size
+        self.reason = reason
+        self._retry_after = retry_after
+
+    @property
+    def retry_after(self) -> float:
+        """Seconds until another try could succeed, if nobody else comes meanwhile."""
+        return self._retry_after
+
+    def __str__(self) -> str:
+        named = f'the pacer "{self.name}"' if self.name else "the pacer"
+        full = f"has {self.size} in line, as many as may wait"
+        why = "would let it go too late" if self.reason == "timeout" else full
+        return f"{named} {why}; try again in {_wait(self.retry_after)} s"
+
+
+class BreakerOpen(Refused):
+    """The breaker lets nothing in, because what one would call is failing.
+
+    Made by `BreakerOpen(name, retry_after)`. It has no constructor of its own: who meets an open
+    breaker is refused thousands of times a second, and that would be a third of the cost.
+    """
+
+    @property
+    def name(self) -> str:
+        """The breaker's name, if it has one."""
+        return self.args[0] if self.args else ""
+
+    @property
+    def retry_after(self) -> float:
+        """Seconds until it lets a call try; `inf` while it is held open."""
+        return self.args[1] if len(self.args) > 1 else 0.0
+
+    def __str__(self) -> str:
+        named = f'the breaker "{self.name}"' if self.name else "the breaker"
+        if self.retry_after == inf:
+            return f"{named} is held open"
+        return f"{named} is open; try again in {_wait(self.retry_after)} s"
+
+
+class SystemBusy(Refused):
+    """The whole service is beyond a bound: `reason` is which, `value` what it is, `bound` the most.
+
+    `reason` is one of `cpu`, `memory`, `load`, `latency`, `inside` and `rate`.
+    """
+
+    def __init__(self, reason: str, value: float = 0.0, bound: float = 0.0) -> None:
+        super().__init__(reason, value, bound)
+        self.reason = reason
+        self.value = value
+        self.bound = bound
+
+    def __str__(self) -> str:
+        return f"the system is busy: {self.reason} is {self.value:.4g}, at most {self.bound:.4g}"
 
 
 class StoreUnavailable(HeadgateError):

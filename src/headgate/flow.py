@@ -8,19 +8,13 @@ its booking released.
 
 from __future__ import annotations
 
-import functools
-import inspect
-import string
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from math import inf
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any, NamedTuple
 
 from headgate.decision import Decision
 from headgate.drive import Flow
 from headgate.errors import CannotFit, LimitExceeded
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 
 class Book(NamedTuple):
@@ -133,58 +127,3 @@ def refusal(decision: Decision, key: str) -> LimitExceeded:
     """The exception that says no: `CannotFit` where waiting would not help."""
     kind = CannotFit if decision.reason == "never" else LimitExceeded
     return kind(decision, key)
-
-
-def wrap(
-    function: Callable[P, R],
-    key: str | Callable[..., str],
-    enter: Callable[[str], object],
-    aenter: Callable[[str], Awaitable[object]],
-) -> Callable[P, R]:
-    """`function`, entered through `enter` at each call with the key its arguments spell."""
-    name = keyed(function, key)
-    if inspect.iscoroutinefunction(function):
-
-        @functools.wraps(function)
-        async def aguarded(*args: P.args, **kwargs: P.kwargs) -> Any:
-            await aenter(name(*args, **kwargs))
-            return await function(*args, **kwargs)
-
-        return aguarded  # type: ignore[return-value]
-
-    @functools.wraps(function)
-    def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
-        enter(name(*args, **kwargs))
-        return function(*args, **kwargs)
-
-    return guarded
-
-
-def keyed(function: Callable[..., Any], key: str | Callable[..., str]) -> Callable[..., str]:
-    """How the arguments of `function` spell a key: a template over their names, or a function."""
-    if not isinstance(key, str):
-        return key
-    fields = [field for _, field, _, _ in string.Formatter().parse(key) if field is not None]
-    if not fields:
-        plain = key.format()
-        return lambda *args, **kwargs: plain
-    signature = inspect.signature(function)
-    for field in fields:
-        word = field.partition(".")[0].partition("[")[0]
-        if word not in signature.parameters:
-            known = ", ".join(signature.parameters) or "none"
-            raise ValueError(
-                f"guard {key!r}: {title(function)} has no argument {word!r}; it has {known}"
-            )
-
-    def spelled(*args: Any, **kwargs: Any) -> str:
-        bound = signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        return key.format(**bound.arguments)
-
-    return spelled
-
-
-def title(function: Callable[..., Any]) -> str:
-    """What to call a function in a message."""
-    return str(getattr(function, "__qualname__", repr(function)))

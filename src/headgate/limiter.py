@@ -18,13 +18,14 @@ from headgate.clock import COMPILED, Clock, SystemClock, microseconds
 from headgate.decision import Decision
 from headgate.drive import adrive, drive
 from headgate.errors import LimitError
-from headgate.flow import Book, Booking, Permit, Release, Reservation, Sleep, acquire, wrap
+from headgate.flow import Book, Booking, Permit, Release, Reservation, Sleep, acquire
 from headgate.intake import checked, gather, patience, reach
 from headgate.rate import Rate
 from headgate.stores.flat.table import Table
 from headgate.stores.leases.ledger import Leased
 from headgate.stores.shared.cabinet import Cabinet
 from headgate.stores.store import FAR, Ledger, Store
+from headgate.wrapper import wrap
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -107,6 +107,21 @@ def test_other_tasks_have_their_turn_while_one_sleeps(clock: ManualClock) -> Non
     assert seen == ["to sleep", "other", "awake"]
 
 
+def test_whoever_wakes_or_gives_up_last_upsets_nothing(
+    clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def main() -> None:
+        await clock.asleep(1.0)
+        task = asyncio.create_task(clock.asleep(1.0))
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    asyncio.run(main())
+
+    assert caplog.records == []
+
+
 def test_a_cancelled_sleep_does_not_move_the_clock(clock: ManualClock) -> None:
     async def main() -> None:
         task = asyncio.create_task(clock.asleep(1.0))

@@ -28,12 +28,18 @@ LONG_FUNCTIONS = {
     "bottom",
     "src/headgate/algorithms/token_bucket.py:step": "one step is one thought; a helper of its own "
     "would be a call on the hot path when interpreted",
+    "src/headgate/breakers/breaker.py:Breaker.__init__": "every option is taken and checked, a "
+    "line each",
+    "src/headgate/bulkheads/bulkhead.py:Bulkhead.__init__": "every option is taken and checked, a "
+    "line each",
     "src/headgate/stores/flat/lane.py:lane": "a closure with the two functions that share its "
     "names",
     "src/headgate/stores/flat/table.py:Table.decide": "the hot path in one piece: a call costs as "
     "much as the arithmetic",
 }
 LONG_MODULES = {
+    "src/headgate/breakers/breaker.py": "a call and its breaker are one C unit, so that they reach "
+    "each other without Python",
     "src/headgate/stores/flat/table.py": "one class that is one C unit, so that its parts call "
     "each other without Python",
 }

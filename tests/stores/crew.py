@@ -18,11 +18,11 @@ PACKAGE = Path(str(headgate.__file__)).parents[1]
 
 
 class Crew:
-    """So many hands; at the end of the `with` they are all gone."""
+    """So many hands, each running `script`; at the end of the `with` they are all gone."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, script: Path = SCRIPT) -> None:
         environment = {**os.environ, "PYTHONPATH": str(PACKAGE)}
-        command = [sys.executable, "-W", "error", str(SCRIPT)]
+        command = [sys.executable, "-W", "error", str(script)]
         self.environment = environment
         self.command = command
         self.hands = [self.hire() for _ in range(size)]

@@ -75,10 +75,22 @@ def settled(caller: Caller) -> None:
     until(lambda: idle(caller), "all debts to be paid")
 
 
+# Threads that were there before the test: of other tests, and nobody's concern here.
+EARLIER: set[threading.Thread] = set()
+
+
+@pytest.fixture(autouse=True)
+def earlier() -> None:
+    """Know who was there before."""
+    EARLIER.clear()
+    EARLIER.update(threading.enumerate())
+
+
 def idle(caller: Caller | None = None) -> bool:
     """Whether nothing is done beside the calls, by a task of the caller's or by any thread."""
-    known = ("MainThread", "proxy", "caller")
-    alone = all(thread.name.startswith(known) for thread in threading.enumerate())
+    known = ("MainThread", "proxy", "caller", "headgate signal", "headgate warden")
+    new = [thread for thread in threading.enumerate() if thread not in EARLIER]
+    alone = all(thread.name.startswith(known) for thread in new)
     return alone and (caller is None or caller.desk.tasks() == 0)
 
 

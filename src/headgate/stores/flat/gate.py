@@ -19,6 +19,7 @@ import fcntl
 import os
 import struct
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from headgate.clock import SystemClock
@@ -116,18 +117,11 @@ class Gate:
         self.marks[len(self.marks) - 1] = mark
 
     def fasten(self) -> None:
-        if seize(self.plot.bolt.file, self.plot.place, fcntl.F_WRLCK):
-            return
-        clock = SystemClock(offset=0)
-        until = clock.now() + PATIENCE
-        nap = NAP
-        taken = False
-        while not taken:
-            clock.sleep(nap)
-            nap = min(2 * nap, LONGEST)
-            taken = seize(self.plot.bolt.file, self.plot.place, fcntl.F_WRLCK)
-            if clock.now() > until:
-                raise StoreUnavailable(late(self.plot.path), "timeout")
+        if not self.bolted():
+            persist(self.bolted, self.plot.path)
+
+    def bolted(self) -> bool:
+        return seize(self.plot.bolt.file, self.plot.place, fcntl.F_WRLCK)
 
     def release(self) -> None:
         try:
@@ -154,6 +148,23 @@ class Gate:
         # Stand from now on where `other` does; nobody is inside.
         self.desk = other.desk
         self.plot = other.plot
+
+
+def persist(attempt: Callable[[], bool], path: str) -> None:
+    """Try until it succeeds, with longer and longer naps; raises `StoreUnavailable` if it does not.
+
+    What was tried is a way into the file at `path`.
+    """
+    clock = SystemClock(offset=0)
+    until = clock.now() + PATIENCE
+    nap = NAP
+    taken = False
+    while not taken:
+        clock.sleep(nap)
+        nap = min(2 * nap, LONGEST)
+        taken = attempt()
+        if clock.now() > until:
+            raise StoreUnavailable(late(path), "timeout")
 
 
 def seize(file: int, place: int, kind: int) -> bool:

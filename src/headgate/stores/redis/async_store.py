@@ -67,6 +67,10 @@ class AsyncRedisStore:
         """Give a sign of life; answers how many processes have given one lately."""
         return await self._carry(self._pulse, self._pulse.read, self._pulse.sign)  # type: ignore[no-any-return]
 
+    def put(self, question: Question | list[Question], read: Any) -> Awaitable[Any]:
+        """`RedisStore.put`, awaited."""
+        return self._carry(self._pulse, read, lambda asked: asked, question)
+
     async def close(self) -> None:
         """Hang up this loop's lines; the next call dials again."""
         here = self._loops.pop(asyncio.get_running_loop(), None)

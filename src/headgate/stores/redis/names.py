@@ -25,6 +25,11 @@ WORD = re.compile(r"[A-Za-z0-9._@-]{1,64}").fullmatch
 def prefix(limits: tuple[Limit, ...], name: str) -> bytes:
     """What all keys of a limiter begin with."""
     spelled = "\n".join(f"{type(limit).__name__} {limit._meaning()[1:]!r}" for limit in limits)
+    return heading(name, spelled)
+
+
+def heading(name: str, spelled: str) -> bytes:
+    """What the keys of anything begin with that is called `name` and is what `spelled` says."""
     mark = hashlib.blake2b(spelled.encode(), digest_size=8).hexdigest()
     word = name if WORD(name) else digest(name) if name else "~"
     return f"headgate:{LAYOUT}:{word}:{mark}:".encode()

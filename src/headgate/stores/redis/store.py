@@ -72,6 +72,13 @@ class RedisStore:
         """Give a sign of life; answers how many processes have given one lately."""
         return self._carry(self._pulse, self._pulse.read, self._pulse.sign)  # type: ignore[no-any-return]
 
+    def put(self, question: Question | list[Question], read: Any) -> Any:
+        """What `read` makes of the reply to a question; of each, in one journey, if there are many.
+
+        It may raise `StoreUnavailable` as every call does.
+        """
+        return self._carry(self._pulse, read, lambda asked: asked, question)
+
     def close(self) -> None:
         """Hang up; the next call dials again."""
         self._board.close()
@@ -124,10 +131,7 @@ class RedisStore:
         for number, question in enumerate(questions):
             routes.setdefault(self.fleet.place(question.slot), []).append(number)
         for place, numbers in routes.items():
-            if place is None:
-                found = [self._ask(questions[number], deadline) for number in numbers]
-            else:
-                found = self._board.ask_many(place, [questions[n] for n in numbers], deadline)
+            found = self._together(place, [questions[number] for number in numbers], deadline)
             for number, reply in zip(numbers, found, strict=True):
                 replies[number] = reply
             refused = [number for number in numbers if isinstance(replies[number], Refusal)]
@@ -140,6 +144,16 @@ class RedisStore:
                 ):
                     replies[number] = reply
         return replies
+
+    def _together(self, place: Place | None, questions: list[Question], deadline: int) -> list[Any]:
+        if place is not None:
+            try:
+                return self._board.ask_many(place, questions, deadline)
+            except StoreUnavailable as problem:
+                self.fleet.doubt(place)
+                if self.route.kind == "single" or not isinstance(problem, Unsent):
+                    raise
+        return [self._ask(question, deadline) for question in questions]
 
     def _mend(
         self, question: Question, place: Place | None, refusal: Refusal | None, deadline: int
@@ -185,7 +199,9 @@ def backed(ledger: RedisLedger, store: Any, mode: str) -> RedisLedger | Fallback
 
 
 def way(server: Any) -> Route:
-    """The way to a server by URL or by a client."""
+    """The way to a server by URL or by a client; one that is known already stays as it is."""
+    if isinstance(server, Route):
+        return server
     return route(server) if isinstance(server, str) else adopted(server)
 
 

@@ -87,9 +87,7 @@ class SharedStore:
         return self._charter
 
     def _place(self) -> str:
-        root = self.folder or (MEMORY if os.access(MEMORY, os.W_OK) else tempfile.gettempdir())
-        user = furnish(os.path.join(root, f"headgate-{os.geteuid()}"))
-        return furnish(os.path.join(user, plain(self.name)))
+        return home(self.name, self.folder)
 
     def __repr__(self) -> str:
         more = "" if self.folder is None else f", folder={self.folder!r}"
@@ -169,14 +167,21 @@ def plain(name: str) -> str:
     return "~" + blake2b(name.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-def named(name: object) -> str:
+def home(name: str, folder: str | None) -> str:
+    """The folder of the store of that name, which only this user can enter."""
+    root = folder or (MEMORY if os.access(MEMORY, os.W_OK) else tempfile.gettempdir())
+    user = furnish(os.path.join(root, f"headgate-{os.geteuid()}"))
+    return furnish(os.path.join(user, plain(name)))
+
+
+def named(name: object, who: str = "SharedStore") -> str:
     """The name of a store, if it is one and the system can share memory."""
     if not sys.platform.startswith("linux"):
-        raise StoreUnavailable("SharedStore: shared memory needs Linux; use MemoryStore here")
+        raise StoreUnavailable(f"{who}: shared memory needs Linux; use memory:// here")
     if not isinstance(name, str):
-        raise TypeError(f"SharedStore: name is a str, not {name!r}")
+        raise TypeError(f"{who}: name is a str, not {name!r}")
     if not name:
-        raise ValueError("SharedStore: name is not empty; it is what processes find each other by")
+        raise ValueError(f"{who}: name is not empty; it is what processes find each other by")
     return name
 
 

@@ -1,0 +1,1 @@
+"""Whether at all: stops calling what fails, and finds out when it works again."""

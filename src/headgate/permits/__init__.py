@@ -1,0 +1,1 @@
+"""Permits: places that several processes share."""

@@ -1,0 +1,1 @@
+"""Permits on Redis and Valkey."""
