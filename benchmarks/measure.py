@@ -119,6 +119,14 @@ def interleave(
     entrants: Sequence[Contestant], prepare: Callable[[Contestant], Batch], rounds: int
 ) -> Figures:
     """Give everybody a batch in turn, `rounds` times; whoever cannot start has failed, and why."""
+    samples, failed = sampled(entrants, prepare, rounds)
+    return summary(samples) | failed
+
+
+def sampled(
+    entrants: Sequence[Contestant], prepare: Callable[[Contestant], Batch], rounds: int
+) -> tuple[dict[str, list[Sample]], Figures]:
+    """What everybody's batches took, round by round; and who could not start, and why."""
     batches: dict[str, Batch] = {CLOCK: clock_read}
     failed: Figures = {}
     for entrant in entrants:
@@ -132,7 +140,7 @@ def interleave(
         for name, batch in batches.items():
             samples[name].append(batch())
             await_timers()
-    return summary(samples) | failed
+    return samples, failed
 
 
 def loop(entrant: Contestant, names: dict[str, Any], define: str = "", wait: str = "") -> Run:
