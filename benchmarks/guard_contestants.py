@@ -85,12 +85,7 @@ def bulkheads() -> list[Contestant]:
     return [
         _entrant(LOOP, "", dict, ""),
         _entrant(OURS, "headgate", _bulkhead, "with gate.hold(): pass"),
-        _entrant(
-            "threading.Semaphore",
-            "",
-            lambda: {"gate": threading.Semaphore(PLACES)},
-            "with gate: pass",
-        ),
+        _entrant("threading.Semaphore", "", _threads, "with gate: pass"),
     ]
 
 
@@ -99,18 +94,21 @@ def abulkheads() -> list[Contestant]:
     return [
         _entrant(LOOP, "", dict, ""),
         _entrant(OURS, "headgate", _bulkhead, "async with gate.hold(): pass"),
-        _entrant(
-            "asyncio.Semaphore",
-            "",
-            lambda: {"gate": asyncio.Semaphore(PLACES)},
-            "async with gate: pass",
-        ),
+        _entrant("asyncio.Semaphore", "", _tasks, "async with gate: pass"),
         _entrant("hyx", "hyx", _hyx_bulkhead, "async with gate: pass"),
     ]
 
 
 def _entrant(name: str, package: str, build: Build, call: str) -> Contestant:
     return Contestant(name, package, lambda *_: build(), call)
+
+
+def _threads() -> dict[str, Any]:
+    return {"gate": threading.Semaphore(PLACES)}
+
+
+def _tasks() -> dict[str, Any]:
+    return {"gate": asyncio.Semaphore(PLACES)}
 
 
 def _raising() -> dict[str, Any]:

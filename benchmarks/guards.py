@@ -15,14 +15,12 @@ import asyncio
 import json
 import sys
 from dataclasses import asdict
-from importlib import metadata
 from itertools import repeat
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import guard_contestants as who
-import headgate
 import measure
 import report
 from contestants import CLOCK, LOOP, Contestant
@@ -61,7 +59,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run(rounds: int) -> dict[str, Any]:
     """All contests, one after another; within each, everybody in turn."""
-    present, absent = versions()
+    everybody = [*who.breakers(False), *who.abreakers(False), *who.abulkheads()]
+    present, absent = report.versions(each.package for each in everybody if each.package)
     results: dict[str, Any] = {
         "machine": report.machine(),
         "versions": present,
@@ -79,21 +78,6 @@ def run(rounds: int) -> dict[str, Any]:
             if "failed" in got and each not in absent
         }
     return results
-
-
-def versions() -> tuple[dict[str, str], dict[str, str]]:
-    """The contestants' versions, and those that are not installed."""
-    everybody = [*who.breakers(False), *who.abreakers(False), *who.abulkheads()]
-    present = {"headgate": headgate.__version__}
-    absent: dict[str, str] = {}
-    for package in dict.fromkeys(each.package for each in everybody if each.package):
-        if package in present:
-            continue
-        try:
-            present[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            absent[package] = "not installed"
-    return present, absent
 
 
 def targets(results: dict[str, Any]) -> list[Target]:

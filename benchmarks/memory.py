@@ -74,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run(effort: Effort, wanted: Callable[[str], bool]) -> dict[str, Any]:
     """All scenarios, one after another; within each, everybody in turn."""
-    present, absent = report.versions()
+    present, absent = report.versions(each.package for each in [*contestants(), *awaited()])
     results: dict[str, Any] = {
         "machine": report.machine(),
         "versions": present,

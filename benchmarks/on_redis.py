@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run(effort: Effort, server: Server, only: list[str]) -> dict[str, Any]:
     """All contests, one after another; within each, everybody in turn."""
-    present, absent = redis_report.versions()
+    present, absent = report.versions(redis_report.packages())
     factory, neighbours = _loop_factory(), Neighbours(server)
     results: dict[str, Any] = {
         "machine": report.machine(),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import metadata
 from math import nan
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -27,17 +26,9 @@ CONTESTS = {
 }
 
 
-def versions() -> tuple[dict[str, str], dict[str, str]]:
-    """The versions of contestants and of the clients they lean on, and what is not installed."""
-    present: dict[str, str] = {}
-    absent: dict[str, str] = {}
-    packages = [each.package for each in [*callers(), *awaited()]]
-    for package in dict.fromkeys([*packages, *CLIENTS]):
-        try:
-            present[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            absent[package] = "not installed"
-    return present, absent
+def packages() -> list[str]:
+    """What the contestants are, and the clients they lean on."""
+    return [each.package for each in [*callers(), *awaited()]] + [*CLIENTS]
 
 
 def targets(results: dict[str, Any]) -> list[Target]:

@@ -32,11 +32,11 @@ def machine() -> dict[str, Any]:
     }
 
 
-def versions() -> tuple[dict[str, str], dict[str, str]]:
-    """The contestants' versions, and those that are not installed."""
+def versions(packages: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """The versions of what is installed, and what is not."""
     present: dict[str, str] = {}
     absent: dict[str, str] = {}
-    for package in dict.fromkeys(each.package for each in [*contestants(), *awaited()]):
+    for package in dict.fromkeys(packages):
         try:
             present[package] = metadata.version(package)
         except metadata.PackageNotFoundError:

@@ -11,16 +11,15 @@ is closed, and then prints what it saw.
 from __future__ import annotations
 
 import asyncio
-import gc
 import hashlib
 import json
 import os
-import resource
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import single
 from headgate import Bulkhead
 
 THREADS = 16
@@ -137,20 +136,5 @@ async def serve(told: dict[str, Any]) -> None:
     os._exit(0)
 
 
-def main() -> None:
-    """Be on one core, and serve."""
-    told = json.loads(sys.argv[1])
-    os.sched_setaffinity(0, {told["core"]})
-    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
-    gc.freeze()
-    try:
-        import uvloop
-    except ImportError:
-        asyncio.run(serve(told))
-    else:
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(serve(told))
-
-
 if __name__ == "__main__":
-    main()
+    single.run(serve)

@@ -11,14 +11,12 @@ by how much it was late, how long it took, and the status of the answer, 0 if th
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
-import os
 import random
-import resource
-import sys
 import time
 from typing import Any
+
+import single
 
 REQUEST = b"GET /work HTTP/1.1\r\nHost: overload\r\n\r\n"
 STATUS = slice(9, 12)
@@ -143,20 +141,5 @@ async def visit(told: dict[str, Any]) -> None:
     print(json.dumps({"marks": marks, "rows": sorted(crowd.rows)}), flush=True)
 
 
-def main() -> None:
-    """Be on another core than the service, and visit it."""
-    told = json.loads(sys.argv[1])
-    os.sched_setaffinity(0, {told["core"]})
-    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
-    gc.freeze()
-    try:
-        import uvloop
-    except ImportError:
-        asyncio.run(visit(told))
-    else:
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(visit(told))
-
-
 if __name__ == "__main__":
-    main()
+    single.run(visit)

@@ -6,7 +6,6 @@ Each name begins with the number of the requirement that describes the fault.
 from __future__ import annotations
 
 import sys
-import threading
 import time
 
 import pytest
@@ -23,6 +22,7 @@ from headgate import (
     SystemClock,
     TokenBucket,
 )
+from tests.crowd import hasty, together
 
 WINDOWED = [
     FixedWindow("5/min"),
@@ -56,17 +56,8 @@ def test_r187_a_new_window_starts_from_nothing_for_every_limiter(clock: ManualCl
 @pytest.mark.parametrize("limit", EXACT, ids=repr)
 def test_r187_checking_and_counting_is_one_act(limit: Limit) -> None:
     limiter = Limiter(limit, clock=ManualClock())
-    admitted: list[int] = []
-    threads = [threading.Thread(target=lambda: admitted.append(drained(limiter))) for _ in range(8)]
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(interval)
+    with hasty():
+        admitted = together(lambda _: drained(limiter), 8)
 
     assert sum(admitted) == 5
 

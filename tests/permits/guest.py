@@ -7,17 +7,15 @@ unless it is killed.
 from __future__ import annotations
 
 import fcntl
-import json
 import mmap
 import os
 import random
-import sys
 import threading
 from pathlib import Path
-from typing import Any
 
 import headgate
 from headgate.permits.shared.permits import SharedPermits
+from tests.stores.obey import obey
 
 # What the book says: how many are inside now, how many were at most, and how often one was.
 NOW, MOST, VISITS = range(3)
@@ -101,17 +99,5 @@ class Guest:
         raise headgate.StoreUnavailable("no way in for half a minute", "timeout")
 
 
-def main() -> None:
-    guest: Any = Guest()
-    for line in sys.stdin:
-        task = json.loads(line)
-        try:
-            answer = getattr(guest, task.pop("do"))(**task)
-        except headgate.HeadgateError as problem:
-            answer = f"{type(problem).__name__}: {problem}"
-        sys.stdout.write(json.dumps(answer) + "\n")
-        sys.stdout.flush()
-
-
 if __name__ == "__main__":
-    main()
+    obey(Guest())

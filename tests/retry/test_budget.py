@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import random
 import sys
-import threading
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate import ManualClock, MissingExtra, RetryAfter, RetryBudget
+from tests.crowd import hasty, together
 
 tenacity = pytest.importorskip("tenacity")
 
@@ -202,21 +202,13 @@ def test_threads_share_one_budget(clock: ManualClock, scale: int) -> None:
     budget = RetryBudget(share=0.1, least=0, clock=clock)
     taken: list[bool] = []
 
-    def work() -> None:
+    def work(_: int) -> None:
         for _ in range(500 * scale):
             budget.count()
             taken.append(budget.take())
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(before)
+    with hasty():
+        together(work, 4)
 
     assert sum(taken) == 200 * scale
 

@@ -15,16 +15,16 @@ import headgate
 
 SCRIPT = Path(__file__).with_name("hand.py")
 PACKAGE = Path(str(headgate.__file__)).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 class Crew:
     """So many hands, each running `script`; at the end of the `with` they are all gone."""
 
     def __init__(self, size: int, script: Path = SCRIPT) -> None:
-        environment = {**os.environ, "PYTHONPATH": str(PACKAGE)}
-        command = [sys.executable, "-W", "error", str(script)]
-        self.environment = environment
-        self.command = command
+        paths = os.pathsep.join((str(PACKAGE), str(ROOT)))
+        self.environment = {**os.environ, "PYTHONPATH": paths}
+        self.command = [sys.executable, "-W", "error", str(script)]
         self.hands = [self.hire() for _ in range(size)]
 
     def hire(self) -> subprocess.Popen[str]:

@@ -6,17 +6,15 @@ unless it is killed. What it was admitted it writes down itself, where that outl
 
 from __future__ import annotations
 
-import json
 import mmap
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import cycle
 from pathlib import Path
-from typing import Any
 
 import headgate
 from headgate.stores.shared.store import SharedStore
+from tests.stores.obey import obey
 
 
 class Hand:
@@ -82,17 +80,5 @@ class Hand:
                 place += 3
 
 
-def main() -> None:
-    hand: Any = Hand()
-    for line in sys.stdin:
-        task = json.loads(line)
-        try:
-            answer = getattr(hand, task.pop("do"))(**task)
-        except headgate.HeadgateError as problem:
-            answer = f"{type(problem).__name__}: {problem}"
-        sys.stdout.write(json.dumps(answer) + "\n")
-        sys.stdout.flush()
-
-
 if __name__ == "__main__":
-    main()
+    obey(Hand())

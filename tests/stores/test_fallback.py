@@ -6,7 +6,6 @@ import asyncio
 import logging
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -25,6 +24,7 @@ from headgate import (
 )
 from headgate.stores.flat.table import Table
 from headgate.stores.redis.store import RedisStore
+from tests.crowd import hasty, others
 from tests.faults.caller import COLOURS, Caller
 from tests.servers.launch import Server
 from tests.servers.proxy import Proxy
@@ -75,23 +75,9 @@ def settled(caller: Caller) -> None:
     until(lambda: idle(caller), "all debts to be paid")
 
 
-# Threads that were there before the test: of other tests, and nobody's concern here.
-EARLIER: set[threading.Thread] = set()
-
-
-@pytest.fixture(autouse=True)
-def earlier() -> None:
-    """Know who was there before."""
-    EARLIER.clear()
-    EARLIER.update(threading.enumerate())
-
-
 def idle(caller: Caller | None = None) -> bool:
     """Whether nothing is done beside the calls, by a task of the caller's or by any thread."""
-    known = ("MainThread", "proxy", "caller", "headgate signal", "headgate warden")
-    new = [thread for thread in threading.enumerate() if thread not in EARLIER]
-    alone = all(thread.name.startswith(known) for thread in new)
-    return alone and (caller is None or caller.desk.tasks() == 0)
+    return not others() and (caller is None or caller.desk.tasks() == 0)
 
 
 def leave(proxy: Proxy, caller: Caller) -> None:
@@ -423,12 +409,10 @@ def test_a_store_that_comes_and_goes_is_no_way_around_the_limit(hire: Hire, prox
 def test_many_threads_are_charged_for_every_unit(
     proxy: Proxy, clock: ManualClock, straight: Callable[..., int]
 ) -> None:
-    interval = sys.getswitchinterval()
     with Caller("sync", WIDE, url=proxy.url, budget=AMPLE, clock=clock) as caller:
         leave(proxy, caller)
-        sys.setswitchinterval(1e-6)
-        caller.together(800)
-        sys.setswitchinterval(interval)
+        with hasty():
+            caller.together(800)
         proxy.heal()
         settled(caller)
 

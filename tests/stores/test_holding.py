@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
@@ -15,6 +14,7 @@ from headgate import Decision, ManualClock, TokenBucket
 from headgate.stores.leases.holding import Holding
 from headgate.stores.leases.ledger import Leased
 from headgate.stores.leases.sweep import sweep
+from tests.crowd import hasty
 
 THREADS = 8
 ROUNDS = 20_000 if headgate.COMPILED else 1_000
@@ -40,13 +40,11 @@ def held() -> Holding:
 @pytest.fixture
 def _hasty() -> Iterator[None]:
     """Let threads be switched as often as can be, interpreted after every instruction."""
-    usual = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
     if not headgate.COMPILED:
         threading.settrace(pause)
-    yield
+    with hasty():
+        yield
     threading.settrace(None)  # type: ignore[arg-type]
-    sys.setswitchinterval(usual)
 
 
 def pause(frame: FrameType, event: str, _: object) -> Any:

@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -26,6 +25,7 @@ from headgate import (
 from headgate.stores.leases import ledger as leasing
 from headgate.stores.leases.store import LeasedStore
 from headgate.stores.redis.store import RedisStore
+from tests.crowd import hasty, others
 from tests.faults.caller import COLOURS, Caller
 from tests.servers.launch import Server
 from tests.servers.proxy import Proxy
@@ -349,24 +349,6 @@ def test_what_is_fetched_while_others_sweep_is_held(
     assert spent(judge) == 101
 
 
-# Threads that were there before the test: of other tests, and nobody's concern here.
-EARLIER: set[threading.Thread] = set()
-
-
-@pytest.fixture(autouse=True)
-def earlier() -> None:
-    """Know who was there before."""
-    EARLIER.clear()
-    EARLIER.update(threading.enumerate())
-
-
-def others() -> list[threading.Thread]:
-    """The threads that are neither the test's nor its servants'."""
-    known = ("MainThread", "proxy", "caller", "headgate signal", "headgate warden")
-    new = [thread for thread in threading.enumerate() if thread not in EARLIER]
-    return [thread for thread in new if not thread.name.startswith(known)]
-
-
 def test_a_forked_child_holds_nothing(
     valkey: Server, clock: ManualClock, straight: Callable[..., Limiter]
 ) -> None:
@@ -565,11 +547,11 @@ def test_keys_beyond_a_number_are_decided_by_the_store(
 def test_many_threads_spend_each_unit_once(proxy: Proxy, straight: Callable[..., Limiter]) -> None:
     clock = ManualClock()
     limit = TokenBucket("1000 per 1000day")
-    interval = sys.getswitchinterval()
-    with Caller("sync", limit, url=proxy.url, budget=AMPLE, clock=clock, lease=1.0) as caller:
-        sys.setswitchinterval(1e-6)
+    with (
+        Caller("sync", limit, url=proxy.url, budget=AMPLE, clock=clock, lease=1.0) as caller,
+        hasty(),
+    ):
         calls = caller.together(1500)
-        sys.setswitchinterval(interval)
     admitted = sum(bool(call.decision) for call in calls)
 
     # Who asks while the last units are on their way to another may be refused; none is lost, none

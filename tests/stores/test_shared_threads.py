@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import signal
-import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import headgate
 from headgate import FixedWindow, SlidingLog, StoreUnavailable, TokenBucket
 from headgate.stores.shared.store import SharedStore
+from tests.crowd import hasty, together
 from tests.stores.test_fork import in_child
 
 NOW = 1_800_000_000_000_000
@@ -25,34 +24,14 @@ TAKES = 10_000 if headgate.COMPILED else 200
 
 @pytest.fixture(autouse=True)
 def _hasty() -> Iterator[None]:
-    """Let threads be switched as often as can be."""
-    usual = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(usual)
+    with hasty():
+        yield
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> SharedStore:
     """A store of the test's own."""
     return SharedStore("api", 1000, str(tmp_path))
-
-
-def together(work: Callable[[int], Any], count: int = THREADS) -> list[Any]:
-    """What each of the threads comes to, all begun at once."""
-    results: list[Any] = [None] * count
-    ready = threading.Barrier(count)
-
-    def run(number: int) -> None:
-        ready.wait()
-        results[number] = work(number)
-
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return results
 
 
 def test_threads_on_one_key_admit_exactly_the_limit(store: SharedStore) -> None:
@@ -62,7 +41,7 @@ def test_threads_on_one_key_admit_exactly_the_limit(store: SharedStore) -> None:
     def work(number: int) -> int:
         return sum(1 for _ in range(TAKES) if ledger.take("hot", 1, NOW, 0))
 
-    assert sum(together(work)) == limit
+    assert sum(together(work, THREADS)) == limit
 
 
 def test_threads_on_several_limits_charge_all_or_none(store: SharedStore) -> None:
@@ -72,7 +51,7 @@ def test_threads_on_several_limits_charge_all_or_none(store: SharedStore) -> Non
     def work(number: int) -> int:
         return sum(1 for _ in range(100) if ledger.take("hot", 1, NOW, 0))
 
-    assert sum(together(work)) == 900
+    assert sum(together(work, THREADS)) == 900
     assert ledger.read("hot")[3] == 900
 
 

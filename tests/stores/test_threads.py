@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -13,6 +12,7 @@ import pytest
 import headgate
 from headgate import FixedWindow, Limiter, ManualClock, MemoryStore, SlidingLog, TokenBucket
 from headgate.stores.flat.table import Table
+from tests.crowd import hasty, together
 
 THREADS = 64
 TAKES = 20_000 if headgate.COMPILED else 2_500
@@ -20,28 +20,8 @@ TAKES = 20_000 if headgate.COMPILED else 2_500
 
 @pytest.fixture(autouse=True)
 def _hasty() -> Iterator[None]:
-    """Let threads be switched as often as can be."""
-    usual = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(usual)
-
-
-def together(work: Callable[[int], Any]) -> list[Any]:
-    """What each of the threads comes to, all begun at once."""
-    results: list[Any] = [None] * THREADS
-    ready = threading.Barrier(THREADS)
-
-    def run(number: int) -> None:
-        ready.wait()
-        results[number] = work(number)
-
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(THREADS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return results
+    with hasty():
+        yield
 
 
 def test_64_threads_on_one_key_admit_exactly_the_limit(clock: ManualClock) -> None:
@@ -51,7 +31,7 @@ def test_64_threads_on_one_key_admit_exactly_the_limit(clock: ManualClock) -> No
     def work(number: int) -> int:
         return sum(1 for _ in range(TAKES) if limiter.take("hot"))
 
-    assert sum(together(work)) == limit
+    assert sum(together(work, THREADS)) == limit
 
 
 def test_64_threads_on_a_thousand_keys_admit_exactly_the_limit_of_each(clock: ManualClock) -> None:
@@ -64,7 +44,7 @@ def test_64_threads_on_a_thousand_keys_admit_exactly_the_limit_of_each(clock: Ma
         return Counter(key for key in asked if limiter.take(key))
 
     admitted: Counter[str] = Counter()
-    for counted in together(work):
+    for counted in together(work, THREADS):
         admitted.update(counted)
 
     assert admitted == dict.fromkeys(keys, limit)
@@ -79,7 +59,7 @@ def test_threads_that_all_take_from_several_limits_charge_all_or_none(clock: Man
     def work(number: int) -> int:
         return sum(1 for _ in range(TAKES // 10) if limiter.take("hot"))
 
-    assert sum(together(work)) == min(limit, 1000)
+    assert sum(together(work, THREADS)) == min(limit, 1000)
     assert limiter.table.read("hot")[3] == min(limit, 1000)
 
 
@@ -91,7 +71,7 @@ def test_what_threads_take_and_give_back_comes_out_even(clock: ManualClock) -> N
             limiter.debit("hot", 3)
             limiter.refund("hot", 3 if turn else 2)
 
-    together(work)
+    together(work, THREADS)
 
     assert limiter.peek("hot").remaining == 1_000_000 - THREADS
 
@@ -102,7 +82,7 @@ def test_bookings_of_many_threads_are_all_for_different_moments(clock: ManualClo
     def work(number: int) -> list[float]:
         return [limiter.reserve("hot").wait for _ in range(TAKES // 50)]
 
-    waits = sorted(wait for each in together(work) for wait in each)
+    waits = sorted(wait for each in together(work, THREADS) for wait in each)
 
     assert waits == [number / 1000 for number in range(len(waits))]
 
@@ -114,7 +94,7 @@ def test_threads_that_fill_a_table_at_once_give_every_key_one_row(clock: ManualC
     def work(number: int) -> int:
         return sum(1 for key in keys if limiter.take(key))
 
-    assert sum(together(work)) == len(keys) == len(limiter.table)
+    assert sum(together(work, THREADS)) == len(keys) == len(limiter.table)
 
 
 class Unlocked:

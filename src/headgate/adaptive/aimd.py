@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from headgate.adaptive.gauge import WAITERS, Gauge, bound
+from headgate.adaptive.bounds import Bounds
+from headgate.adaptive.gauge import WAITERS, Gauge
 from headgate.measures import number
 
 
@@ -14,11 +15,6 @@ class AIMD:
     measured anew.
     """
 
-    initial: int
-    floor: int
-    ceiling: int
-    probe_every: int
-
     def __init__(
         self,
         initial: int = 20,
@@ -28,7 +24,7 @@ class AIMD:
         backoff: float = 0.9,
         probe_every: float = 10.0,
     ) -> None:
-        bound(self, initial, floor, ceiling, probe_every)
+        self.bounds = Bounds("AIMD", initial, floor, ceiling, probe_every)
         self.tolerance = number("AIMD", "tolerance", tolerance, 1.0)
         self.backoff = number("AIMD", "backoff", backoff, 0.1, 0.99)
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from headgate.adaptive.baseline import Baseline
-from headgate.adaptive.gauge import DROPPED, IGNORE, WAITERS, bound
+from headgate.adaptive.bounds import Bounds
+from headgate.adaptive.gauge import DROPPED, IGNORE, WAITERS
 from headgate.adaptive.signals import cpu
 from headgate.measures import number, seconds, whole
 from headgate.window import SUCCESS, TIMEOUT, Window
@@ -35,11 +36,6 @@ class BBR:
     `probe_every` busy seconds the least latency is measured anew.
     """
 
-    initial: int
-    floor: int
-    ceiling: int
-    probe_every: int
-
     def __init__(
         self,
         signal: Callable[[], float] = cpu,
@@ -51,7 +47,7 @@ class BBR:
         ceiling: int = 1000,
         probe_every: float = 10.0,
     ) -> None:
-        bound(self, ceiling, floor, ceiling, probe_every)
+        self.bounds = Bounds("BBR", ceiling, floor, ceiling, probe_every)
         if not callable(signal):
             raise TypeError(f"BBR: signal is a function that answers a share, not {signal!r}")
         self.signal = signal
@@ -69,14 +65,16 @@ class Throughput:
     """A limit that follows the best throughput."""
 
     __slots__ = (
-        "baseline", "begun", "cached", "dropped", "places", "recent", "rule", "since", "window",
+        "baseline", "begun", "bounds", "cached", "dropped", "places", "recent", "rule", "since",
+        "window",
     )  # fmt: skip
 
     def __init__(self, rule: BBR) -> None:
         self.rule = rule
+        self.bounds = rule.bounds
         self.window = Window(rule.width * rule.buckets, rule.buckets)
-        self.baseline = Baseline(rule.probe_every, rule.floor)
-        self.places = rule.ceiling
+        self.baseline = Baseline(self.bounds.probe_every, self.bounds.floor)
+        self.places = self.bounds.ceiling
         # When somebody was refused last, and in which bucket the places were counted.
         self.dropped = -FOREVER
         self.cached = -1
@@ -93,8 +91,8 @@ class Throughput:
             self.cached = bucket
             self.count(now)
         if not self.busy(now):
-            return self.rule.ceiling
-        probing = self.baseline.probing and self.places < self.rule.ceiling
+            return self.bounds.ceiling
+        probing = self.baseline.probing and self.places < self.bounds.ceiling
         return self.baseline.few(self.places) if probing else self.places
 
     def busy(self, now: int) -> bool:
@@ -128,7 +126,7 @@ class Throughput:
         self.window.turn(now)
         run = max(1, SECOND // self.rule.width)
         best = self.window.peak(run)
-        if self.places < self.rule.ceiling:
+        if self.places < self.bounds.ceiling:
             if self.baseline.probing:
                 self.since = now
             if now - self.since < run * self.rule.width:
@@ -136,9 +134,9 @@ class Throughput:
                 return
         if not best or now - self.begun < run * self.rule.width:
             # Nobody knows yet.
-            self.places = self.rule.ceiling
+            self.places = self.bounds.ceiling
             return
         least = self.baseline.took or self.window.best()
         need = int(best * least / (run * self.rule.width) + 0.5)
         wanted = need + max(WAITERS, int(need * ROOM))
-        self.places = min(max(wanted, self.rule.floor), self.rule.ceiling)
+        self.places = int(self.bounds.keep(wanted))

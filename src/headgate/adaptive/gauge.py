@@ -15,7 +15,7 @@ import threading
 from typing import Any, Protocol
 
 from headgate.adaptive.baseline import Baseline
-from headgate.measures import seconds, whole
+from headgate.adaptive.bounds import Bounds
 
 # What may come of a call: it went as it should, says nothing, or took too long.
 SUCCESS, IGNORE, DROPPED = range(3)
@@ -26,29 +26,13 @@ ROUND = 30
 WAITERS = 3
 
 
-class Bounds(Protocol):
-    """Where a limit begins, its least and its most, and how often it measures."""
+class Rule(Protocol):
+    """How a limit moves, and how far it may."""
 
-    initial: int
-    floor: int
-    ceiling: int
-    probe_every: int
-
-
-class Rule(Bounds, Protocol):
-    """How a limit moves."""
+    bounds: Bounds
 
     def next(self, limit: float, least: float, took: float, dropped: bool) -> float:
         """The limit after a round in which calls took so long, and `least` when nobody waits."""
-
-
-def bound(rule: Bounds, initial: int, floor: int, ceiling: int, probe_every: float) -> None:
-    """Give a rule where it begins, its least and its most, and when it measures."""
-    who = type(rule).__name__
-    rule.floor = whole(who, "floor", floor, 1)
-    rule.ceiling = whole(who, "ceiling", ceiling, floor)
-    rule.initial = whole(who, "initial", initial, floor, ceiling)
-    rule.probe_every = seconds(who, "probe_every", probe_every, 0.1)
 
 
 class Gauge:
@@ -62,10 +46,10 @@ class Gauge:
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
-        self.places = float(rule.initial)
+        self.places = float(rule.bounds.initial)
         # The places there were when one measured last.
         self.before = self.places
-        self.baseline = Baseline(rule.probe_every, rule.floor)
+        self.baseline = Baseline(rule.bounds.probe_every, rule.bounds.floor)
         # Since when all places are given out.
         self.since = 0
         self.clear()
@@ -114,7 +98,7 @@ class Gauge:
         # The end of a round.
         wanted = self.rule.next(self.places, self.baseline.took, took, dropped)
         if wanted < self.places or self.most * 5 >= int(self.places) * 4:
-            self.places = min(max(wanted, self.rule.floor), self.rule.ceiling)
+            self.places = self.rule.bounds.keep(wanted)
         self.clear()
 
     def clear(self) -> None:

@@ -6,7 +6,8 @@ half of it would do. What comes of it is taken over by and by, so that noise doe
 
 from __future__ import annotations
 
-from headgate.adaptive.gauge import WAITERS, Gauge, bound
+from headgate.adaptive.bounds import Bounds
+from headgate.adaptive.gauge import WAITERS, Gauge
 from headgate.measures import number
 
 
@@ -18,11 +19,6 @@ class Gradient:
     `probe_every` seconds the least latency is measured anew.
     """
 
-    initial: int
-    floor: int
-    ceiling: int
-    probe_every: int
-
     def __init__(
         self,
         initial: int = 20,
@@ -32,7 +28,7 @@ class Gradient:
         smooth: float = 0.7,
         probe_every: float = 10.0,
     ) -> None:
-        bound(self, initial, floor, ceiling, probe_every)
+        self.bounds = Bounds("Gradient", initial, floor, ceiling, probe_every)
         self.room = number("Gradient", "room", room, 0.01, 1.0)
         self.smooth = number("Gradient", "smooth", smooth, 0.01, 1.0)
 

@@ -6,7 +6,8 @@ By Little's law, of `limit` calls that take `took` where they could take `least`
 
 from __future__ import annotations
 
-from headgate.adaptive.gauge import WAITERS, Gauge, bound
+from headgate.adaptive.bounds import Bounds
+from headgate.adaptive.gauge import WAITERS, Gauge
 from headgate.measures import number
 
 
@@ -17,11 +18,6 @@ class Vegas:
     measured anew.
     """
 
-    initial: int
-    floor: int
-    ceiling: int
-    probe_every: int
-
     def __init__(
         self,
         initial: int = 20,
@@ -31,7 +27,7 @@ class Vegas:
         high: float = 0.15,
         probe_every: float = 10.0,
     ) -> None:
-        bound(self, initial, floor, ceiling, probe_every)
+        self.bounds = Bounds("Vegas", initial, floor, ceiling, probe_every)
         self.low = number("Vegas", "low", low, 0.0, 1.0)
         self.high = number("Vegas", "high", high, low, 1.0)
 

@@ -10,14 +10,11 @@ from __future__ import annotations
 import _thread
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from headgate.adaptive.gauge import DROPPED, IGNORE, SUCCESS
 from headgate.bulkheads.room import FULL, GONE, INSIDE, Room, Waiter
 from headgate.errors import BulkheadFull
-
-if TYPE_CHECKING:
-    pass
 
 logger = logging.getLogger("headgate")
 

@@ -7,16 +7,15 @@ there once: who was let in first was told that one less than all is left, and so
 from __future__ import annotations
 
 import asyncio
-import sys
-import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
 import pytest
 
 from headgate import GCRA, FixedWindow, Limit, SlidingLog, TokenBucket
+from tests.crowd import hasty
+from tests.crowd import together as gathered
 from tests.servers.launch import Server, fields
 from tests.servers.wire import Wire
 from tests.stores.redis.callers import COLOURS, Caller, url
@@ -121,7 +120,7 @@ def test_threads_on_one_store_admit_exactly_the_limit_on_few_lines(server: Serve
     with Caller(server.url, lines=6) as caller, server.wire() as wire:
         limiter = caller.limiter(TokenBucket("1/h", burst=900))
         before = dialled(wire)
-        told = gathered(32, lambda number: [seen(limiter, "hot") for _ in range(60)])
+        told = gathered(lambda number: [seen(limiter, "hot") for _ in range(60)], 32)
 
         assert left([answer for answers in told for answer in answers]) == list(range(900))
         assert dialled(wire) - before <= 6
@@ -130,30 +129,20 @@ def test_threads_on_one_store_admit_exactly_the_limit_on_few_lines(server: Serve
 def test_threads_hear_the_answers_to_their_own_questions(server: Server) -> None:
     with Caller(server.url, lines=6) as caller:
         limiter = caller.limiter(TokenBucket("1/h", burst=1000))
-        told = gathered(32, lambda number: [seen(limiter, f"{number}") for _ in range(40)])
+        told = gathered(lambda number: [seen(limiter, f"{number}") for _ in range(40)], 32)
 
     expected = [[Answer(f"{n}", True, 999 - turn) for turn in range(40)] for n in range(32)]
     assert told == expected
 
 
-@pytest.fixture
-def hasty() -> Iterator[None]:
-    """Let threads be switched as often as can be."""
-    usual = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(usual)
-
-
-@pytest.mark.usefixtures("hasty")
 def test_threads_that_turn_the_page_of_a_calendar_charge_each_key_once(
     valkey: Server, scale: int
 ) -> None:
     keys = [f"key:{number}" for number in range(50)]
-    with Caller(valkey.url) as caller:
+    with Caller(valkey.url) as caller, hasty():
         for _ in range(10 * scale):
             limiter = caller.limiter(FixedWindow("1000 per 30day", calendar="month"))
-            gathered(4, lambda number, limiter=limiter: limiter.take_many(keys))
+            gathered(lambda number, limiter=limiter: limiter.take_many(keys), 4)
 
             assert {limiter.peek(key).remaining for key in keys} == {996}
 
@@ -161,7 +150,7 @@ def test_threads_that_turn_the_page_of_a_calendar_charge_each_key_once(
 def test_event_loops_of_many_threads_share_one_store(server: Server) -> None:
     with Caller(server.url, "async") as caller:
         limiter = caller.limiter(TokenBucket("1/h", burst=300)).thing
-        told = gathered(6, lambda number: asyncio.run(crowd(limiter, ["hot"] * 100)))
+        told = gathered(lambda number: asyncio.run(crowd(limiter, ["hot"] * 100)), 6)
 
     assert left([answer for answers in told for answer in answers]) == list(range(300))
 
@@ -195,23 +184,6 @@ def seen(limiter: Any, key: str) -> Answer:
 def left(history: list[Answer]) -> list[int]:
     """What those who were let in were told is left, in order."""
     return sorted(answer.remaining for answer in history if answer.allowed)
-
-
-def gathered(count: int, work: Callable[[int], Any]) -> list[Any]:
-    """What each of so many threads comes to, all begun at once."""
-    results: list[Any] = [None] * count
-    ready = threading.Barrier(count)
-
-    def run(number: int) -> None:
-        ready.wait()
-        results[number] = work(number)
-
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return results
 
 
 def dialled(wire: Wire) -> int:
