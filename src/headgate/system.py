@@ -17,6 +17,7 @@ from typing import Any, ParamSpec, TypeVar
 from headgate.adaptive.signals import cpu, load, memory
 from headgate.clock import Clock, SystemClock
 from headgate.errors import SystemBusy
+from headgate.fork import follow
 from headgate.measures import MILLION, number, seconds
 from headgate.window import FAILURE, SUCCESS, Totals, Window
 from headgate.wrapper import around, refuse
@@ -34,7 +35,8 @@ class System:
 
     `cpu` and `memory` are shares such as 0.9, `load` is the kernel's for each CPU; `latency` is the
     mean of the last ten seconds, in seconds; `inside` how many may be at work at once, `rate` how
-    many a second may come in. `signals` replaces where the first three are read.
+    many may come in by the second, so up to twice as many within one that is counted from another
+    moment. `signals` replaces where the first three are read.
     """
 
     def __init__(
@@ -64,11 +66,11 @@ class System:
         self.most = number("System", "inside", inside, 1)
         self.rate = number("System", "rate", rate, 1)
         self.clock = SystemClock() if clock is None else clock
-        self.inside = 0
         self._window = Window(WIDTH * BUCKETS, BUCKETS)
-        # How many came in by the second, and when that second began.
-        self._came = self._since = 0
-        self._lock = threading.Lock()
+        # How many came in by the second, when that second began, and in which process.
+        self._came = self._since = self._era = 0
+        self._begin()
+        follow(self, System._begin)
 
     def hold(self) -> Task:
         """One call, as a context manager for `with` or `async with`; raises `SystemBusy`."""
@@ -93,23 +95,30 @@ class System:
         with self._lock:
             return self._window.totals(self.clock.now())
 
-    def enter(self) -> int:
-        """Come in, at the moment that is answered; raises `SystemBusy`."""
+    def enter(self) -> tuple[int, int]:
+        """Come in, to the process and at the moment that are answered; raises `SystemBusy`."""
         now = self.clock.now()
         with self._lock:
             beyond = self._beyond(now)
             if beyond is None:
                 self.inside += 1
                 self._came += 1
-                return now
+                return self._era, now
         raise SystemBusy(*beyond)
 
-    def leave(self, start: int, outcome: int) -> None:
-        """Go, having come in then."""
+    def leave(self, era: int, start: int, outcome: int) -> None:
+        """Go, having come in there and then; who came in before a fork leaves the parent."""
         now = self.clock.now()
         with self._lock:
-            self.inside -= 1
-            self._window.add(outcome, now, now - start, 0)
+            if era == self._era:
+                self.inside -= 1
+                self._window.add(outcome, now, now - start, 0)
+
+    def _begin(self) -> None:
+        # With nobody inside: at first, and in a forked child, where those inside are its parent's.
+        self._era += 1
+        self._lock = threading.Lock()
+        self.inside = 0
 
     def _beyond(self, now: int) -> tuple[str, float, float] | None:
         if not 0 <= now - self._since < MILLION:
@@ -139,18 +148,18 @@ class System:
 class Task:
     """One call through a system: `with system.hold()`."""
 
-    __slots__ = ("_start", "_system")
+    __slots__ = ("_era", "_start", "_system")
 
     def __init__(self, system: System) -> None:
         self._system = system
-        self._start = 0
+        self._era = self._start = 0
 
     def __enter__(self) -> Task:
-        self._start = self._system.enter()
+        self._era, self._start = self._system.enter()
         return self
 
     def __exit__(self, kind: object, problem: BaseException | None, trace: object) -> None:
-        self._system.leave(self._start, SUCCESS if problem is None else FAILURE)
+        self._system.leave(self._era, self._start, SUCCESS if problem is None else FAILURE)
 
     async def __aenter__(self) -> Task:
         return self.__enter__()

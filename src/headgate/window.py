@@ -36,11 +36,11 @@ GOOD, BAD, LATE = SUCCESS, FAILURE, TIMEOUT
 class Totals(NamedTuple):
     """How many calls came to what; a slow one is among the others too."""
 
-    success: int
-    failure: int
-    timeout: int
-    rejected: int
-    slow: int
+    success: int = 0
+    failure: int = 0
+    timeout: int = 0
+    rejected: int = 0
+    slow: int = 0
 
     @property
     def calls(self) -> int:
@@ -135,7 +135,7 @@ class Window:
 
     def mean(self) -> int:
         """The microseconds that a successful call took, on average; 0 if there was none."""
-        return self.sums[SPENT] // max(1, self.sums[SUCCESS])  # type: ignore[no-any-return]
+        return self.sums[SPENT] // max(1, self.sums[GOOD])  # type: ignore[no-any-return]
 
     def peak(self, run: int) -> int:
         """The most successful calls of so many buckets in a row, all of which are over."""
@@ -143,9 +143,9 @@ class Window:
         bucket = max(0, self.latest - self.buckets + 1)
         first = bucket
         while bucket < self.latest:
-            count += self.cells[bucket % self.buckets * CELLS + SUCCESS]
+            count += self.cells[bucket % self.buckets * CELLS + GOOD]
             if bucket - first >= run:
-                count -= self.cells[(bucket - run) % self.buckets * CELLS + SUCCESS]
+                count -= self.cells[(bucket - run) % self.buckets * CELLS + GOOD]
             most = max(most, count)
             bucket += 1
         return most
@@ -155,7 +155,7 @@ class Window:
         least = 0
         bucket = 0
         while bucket < self.buckets:
-            count = self.cells[bucket * CELLS + SUCCESS]
+            count = self.cells[bucket * CELLS + GOOD]
             if count > 0 and bucket != self.latest % self.buckets:
                 mean = max(1, self.cells[bucket * CELLS + SPENT] // count)
                 least = mean if least == 0 else min(least, mean)
@@ -165,6 +165,10 @@ class Window:
     def totals(self, now: int) -> Totals:
         """What came of the calls of the whole window."""
         self.turn(now)
+        return self.tally()
+
+    def tally(self) -> Totals:
+        """The same, as of the latest turn."""
         return Totals(
             self.sums[SUCCESS],
             self.sums[FAILURE],

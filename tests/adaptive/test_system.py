@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -161,3 +162,19 @@ def test_bounds_that_cannot_be_meant_say_what_would_be_right(
         make()
 
     assert str(caught.value) == message
+
+
+def test_a_child_does_not_inherit_who_is_inside(clock: ManualClock) -> None:
+    system = System(inside=1, clock=clock)
+    task = system.hold()
+    task.__enter__()
+    with system._lock:
+        child = os.fork()
+        if child == 0:
+            free = system.busy() is None
+            task.__exit__(None, None, None)
+            os._exit(0 if free and system.inside == 0 else 1)
+        _, status = os.waitpid(child, 0)
+    task.__exit__(None, None, None)
+
+    assert (os.waitstatus_to_exitcode(status), system.inside) == (0, 0)

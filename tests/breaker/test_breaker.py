@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import pickle
 import threading
 from collections.abc import Callable
@@ -12,8 +13,18 @@ from typing import Any
 
 import pytest
 
-from headgate import BreakerOpen, HeadgateError, Limiter, LimitExceeded, ManualClock, Refused
+import headgate
+from headgate import (
+    BreakerOpen,
+    HeadgateError,
+    Limiter,
+    LimitExceeded,
+    ManualClock,
+    Refused,
+    StoreUnavailable,
+)
 from headgate.breakers.breaker import Breaker
+from headgate.breakers.circuit import dispensable
 from headgate.window import Totals
 
 
@@ -197,6 +208,33 @@ def test_a_probe_that_never_comes_back_is_replaced_after_a_pause() -> None:
     answers = trial.play(".4.1.")
 
     assert (answers, trial.breaker.state()) == ("--.", "closed")
+
+
+@pytest.mark.parametrize(("problem", "state"), [(None, "closed"), (Broken(), "open")])
+def test_a_probe_that_takes_longer_than_a_pause_counts_all_the_same(
+    problem: Exception | None, state: str
+) -> None:
+    trial = Trial(calls=1)
+    trial.play("x5")
+    slow, other = trial.breaker.hold(), trial.breaker.hold()
+    slow.__enter__()
+    trial.clock.advance(6.0)
+    other.__enter__()
+    trial.clock.advance(2.0)
+    slow.__exit__(type(problem), problem, None)
+
+    assert trial.breaker.state() == state
+
+
+def test_of_several_probes_one_that_is_lost_undoes_no_other() -> None:
+    trial = Trial(calls=1, probes=3)
+    trial.play("x5")
+    lost = trial.breaker.hold()
+    lost.__enter__()
+
+    answers = trial.play("..5.")
+
+    assert (answers, trial.breaker.state()) == ("...", "closed")
 
 
 def test_the_outcome_of_a_call_that_began_before_a_change_says_nothing() -> None:
@@ -459,3 +497,59 @@ def test_a_limiter_that_refuses_inside_is_no_failure_of_the_service() -> None:
         call()
 
     assert breaker.state() == "closed"
+
+
+def test_a_store_that_is_down_says_nothing_about_who_is_called() -> None:
+    trial = Trial(calls=1)
+    trial.service.does = StoreUnavailable("nobody there", "connection", False)
+    with pytest.raises(StoreUnavailable):
+        trial.guarded()
+
+    assert (trial.breaker.state(), trial.breaker.totals()) == ("closed", Totals())
+
+
+def test_looking_at_a_key_makes_no_circuit_for_it() -> None:
+    trial = Trial()
+
+    assert (trial.breaker.totals("k"), list(trial.breaker.circuits)) == (Totals(), [""])
+
+
+def test_of_many_keys_those_as_new_go_first_and_those_forced_never() -> None:
+    trial = Trial(calls=1, failures=1.0)
+    trial.breaker.force("open", "forced")
+    for key, script in {"open": "x", "used": ".", "new": ""}.items():
+        for letter in script:
+            with suppress(Broken), trial.breaker.hold(key):
+                if letter == "x":
+                    raise Broken
+        trial.breaker.circuit(key)
+    now = trial.clock.now()
+
+    assert dispensable(trial.breaker.circuits, 1, now) == ["new"]
+    assert dispensable(trial.breaker.circuits, 2, now) == ["new", "used"]
+    assert dispensable(trial.breaker.circuits, 9, now) == ["new", "used", "open"]
+
+
+def test_beyond_so_many_keys_a_tenth_makes_room() -> None:
+    trial = Trial(calls=1)
+    for number in range(10_000):
+        with trial.breaker.hold(f"{number}"):
+            pass
+
+    assert len(trial.breaker.circuits) == 9_001
+    assert trial.breaker.totals("9999").success == 1
+
+
+@pytest.mark.skipif(headgate.COMPILED, reason="compiled, there is no lock to hold")
+def test_a_forked_child_can_call_though_a_lock_was_held() -> None:
+    breaker = Breaker()
+    with breaker.circuits[""].lock:
+        child = os.fork()
+        if child == 0:
+            # What is an RLock to this thread is another thread's to one it starts.
+            threading.Thread(target=lambda: (breaker.guard()(int)(), os._exit(0))).start()
+            threading.Event().wait(30)
+            os._exit(1)
+        _, status = os.waitpid(child, 0)
+
+    assert status == 0

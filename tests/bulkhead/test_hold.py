@@ -8,11 +8,12 @@ import os
 import pickle
 import threading
 from collections.abc import Callable, Generator
+from math import inf
 from typing import Any
 
 import pytest
 
-from headgate import Bulkhead, BulkheadFull, ManualClock, Refused
+from headgate import AIMD, Bulkhead, BulkheadFull, ManualClock, Refused
 from tests.servers.waiting import until
 
 
@@ -389,3 +390,30 @@ def run(threads: list[threading.Thread]) -> None:
         thread.start()
     for thread in threads:
         thread.join()
+
+
+def test_a_child_can_come_in_though_a_limit_was_being_asked() -> None:
+    bulkhead = Bulkhead(AIMD())
+    with bulkhead.rooms[""].gauge.lock:
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if bulkhead.take() else 1)
+        _, status = os.waitpid(child, 0)
+
+    assert status == 0
+
+
+def test_the_first_of_two_who_clear_a_room_clears_it() -> None:
+    bulkhead = Bulkhead(1)
+    room = bulkhead.room("k")
+
+    assert (room.retire(), room.retire()) == (1, 0)
+
+
+@pytest.mark.parametrize("priority", [3, -3, inf])
+def test_ageing_without_end_is_no_number_too_large(priority: float) -> None:
+    bulkhead = Bulkhead(1, ageing=inf)
+    with bulkhead.hold(), pytest.raises(BulkheadFull):
+        bulkhead.hold(timeout=0.001, priority=priority).__enter__()
+
+    assert (bulkhead.inside(), bulkhead.waiting()) == (0, 0)

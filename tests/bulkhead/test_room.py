@@ -6,7 +6,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from headgate.bulkheads.room import FULL, GONE, INSIDE, WAITS, Room, Waiter
+from headgate.bulkheads.room import FULL, GONE, INSIDE, WAITS, Room
+from headgate.bulkheads.waiter import Waiter
 
 FOREVER = 1 << 62
 HALF, FIFTH, REST = 500_000, 200_000, 300_000

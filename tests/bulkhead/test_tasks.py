@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import random
 import threading
 from collections.abc import Awaitable, Callable
@@ -233,7 +234,12 @@ def test_a_place_given_to_a_task_of_a_closed_loop_goes_on_to_the_next() -> None:
     other.join(10)
 
     assert (other.is_alive(), bulkhead.inside()) == (False, 0)
+    # Nor does it give back a second time what went to another.
     del lost
+    gc.collect()
+    slot = bulkhead.take()
+    assert (bool(slot), bool(bulkhead.take()), bulkhead.inside()) == (True, False, 1)
+    slot.success()
 
 
 async def wait(bulkhead: Bulkhead) -> None:

@@ -43,6 +43,15 @@ def test_a_function_is_given_the_same_arguments(colour: str) -> None:
     assert played(guarded, 1, b=5, c=6) == (1, 5, 6)
 
 
+def test_a_function_may_have_other_names_for_them(colour: str) -> None:
+    def cached(first: int, second: int = 20, *, c: int = 30) -> tuple[int, int, int]:
+        return first, second, c
+
+    guarded = guard(fallback=cached)(failing(colour, ValueError()))
+
+    assert played(guarded, a=1, b=5) == (1, 5, 30)
+
+
 @pytest.mark.parametrize("where", ["last", "keyword"])
 def test_a_function_with_a_parameter_for_the_problem_is_told_it(colour: str, where: str) -> None:
     problem = ValueError("what went wrong")

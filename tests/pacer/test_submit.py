@@ -325,3 +325,16 @@ def test_an_async_def_is_not_handed_in() -> None:
         "Pacer.submit: test_an_async_def_is_not_handed_in.<locals>.work is an async def, which "
         "needs no thread; use `await pacer.turn()`"
     )
+
+
+def test_whoever_comes_while_a_call_is_made_does_not_wait_for_the_calls_in_line(
+    plug: Plug, clock: ManualClock
+) -> None:
+    pacer = Pacer("10/s", clock=clock)
+    busy(pacer, plug)
+    for _ in range(50):
+        pacer.submit(int)
+    clock.advance(1.0)
+
+    with pacer.turn(timeout=1.0):
+        assert pacer.waiting() == 50

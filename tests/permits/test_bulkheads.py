@@ -20,6 +20,7 @@ from headgate import (
     ManualClock,
     RedisStore,
     StoreUnavailable,
+    guard,
 )
 from headgate.permits.redis.async_permits import AsyncRedisPermits
 from headgate.permits.shared.permits import SharedPermits
@@ -178,7 +179,7 @@ def test_patience_ends(place: Place) -> None:
 
 
 def test_a_queue_has_an_end(place: Place) -> None:
-    bulkhead = place.open(1, queue=0)
+    bulkhead = place.open(1, queue=1)
     slot = bulkhead.take()
     reasons = []
     done = threading.Event()
@@ -198,6 +199,41 @@ def test_a_queue_has_an_end(place: Place) -> None:
     thread.join()
 
     assert (reasons, bulkhead.inside()) == (["queue"], 0)
+
+
+def test_all_who_come_at_once_and_fit_go_in(place: Place) -> None:
+    awaited = place.aopen(3, queue=0)
+
+    async def main() -> list[bool]:
+        slots = await asyncio.gather(*(awaited.take() for _ in range(5)))
+        answers = [bool(slot) for slot in slots]
+        for slot in slots:
+            slot.success()
+        return answers
+
+    assert sorted(run(main)) == [False, False, True, True, True]
+
+
+def test_a_function_that_could_never_enter_is_not_guarded(valkey: Server) -> None:
+    bulkhead = Bulkhead(1, store=valkey.url)
+
+    async def fetch() -> None: ...
+
+    with pytest.raises(TypeError, match="fetch is an async def, and a Bulkhead on a server would"):
+        bulkhead.guard()(fetch)
+    with pytest.raises(TypeError, match="use AsyncBulkhead"):
+        guard(bulkhead=bulkhead)(fetch)
+
+
+def test_without_a_queue_nobody_waits(place: Place) -> None:
+    bulkhead = place.open(2, queue=0)
+    first = bulkhead.take()
+
+    with bulkhead.hold(timeout=60.0), pytest.raises(BulkheadFull) as caught:
+        bulkhead.hold(timeout=60.0).__enter__()
+    first.success()
+
+    assert (caught.value.reason, bulkhead.inside()) == ("queue", 0)
 
 
 def steps(make: Callable[[], Coroutine[Any, Any, Any]], stop: int) -> bool:

@@ -17,7 +17,7 @@ import pytest
 
 import headgate
 from headgate.permits.shared.census import BITS, DEAD, UNKNOWN, Census, hidden
-from headgate.permits.shared.permits import SharedPermits
+from headgate.permits.shared.permits import SharedPermits, renew
 from tests.permits.village import Village
 from tests.stores.stepping import end, fork
 
@@ -147,7 +147,7 @@ def test_a_process_of_another_world_is_refused_while_anybody_is_inside(tmp_path:
 def test_a_child_in_another_world_has_to_open_permits_of_its_own(tmp_path: Path) -> None:
     village = Village()
     permits = village.permits(tmp_path, 1, 3)
-    permits._renew()
+    renew(permits)
     permits.census.world = lambda: "pid:[1] time:[2]"  # type: ignore[method-assign]
 
     with pytest.raises(headgate.StoreUnavailable) as caught:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headgate import ManualClock
-from headgate.permits.redis.entry import State
-from headgate.permits.redis.methods import Windows
+from headgate.permits.redis import tongue
 from tests.permits.holders import Holder
 from tests.servers.launch import Server
 
@@ -100,23 +100,26 @@ def across(server: Server, clock: ManualClock) -> list[int]:
         return counts
 
 
-def test_who_has_left_is_moved_along_once_more(valkey: Server, begun: ManualClock) -> None:
+def test_an_end_in_another_window_is_counted_where_its_beginning_is(
+    valkey: Server, begun: ManualClock
+) -> None:
     assert across(valkey, begun) == [1, 1, 1]
 
 
 def test_if_it_were_not_its_end_would_stay_behind_and_one_too_many_be_let_in(
-    valkey: Server, begun: ManualClock, monkeypatch: pytest.MonkeyPatch
+    valkey: Server, begun: ManualClock, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    # The wrong variant: whoever has left is off the list, and not part of what is moved. Its end
+    # The wrong variant: one less in the current window, and nobody is moved along with it. The end
     # is then counted in a window where its beginning never was.
-    monkeypatch.setattr(Windows, "moved", frozenset({State.HELD, State.ORPHAN}))
+    script = (tongue.HERE / "windows.lua").read_text()
+    assert script.count("add(from, -1)") == 1
+    (tmp_path / "windows.lua").write_text(script.replace("add(from, -1)", "add(current, -1)"))
+    monkeypatch.setattr(tongue, "HERE", tmp_path)
 
     assert across(valkey, begun) == [1, 0, 1]
 
 
-def test_an_end_in_the_window_of_its_beginning_is_off_the_list_at_once(
-    valkey: Server, begun: ManualClock
-) -> None:
+def test_whoever_has_left_is_off_the_list_at_once(valkey: Server, begun: ManualClock) -> None:
     with Holder(valkey.url, 3, method="windows", clock=begun) as holder:
         first, second = holder.enter(), holder.enter()
         holder.leave(first)
@@ -124,11 +127,29 @@ def test_an_end_in_the_window_of_its_beginning_is_off_the_list_at_once(
         begun.advance(4.0)
         holder.leave(second)
 
-        assert same == [second]
-        assert [one.state for one in holder.permits._book.pages["k"].values()] == [State.ENDED]
+        assert (same, holder.permits._book.idle) == ([second], True)
 
 
-def test_the_sum_of_two_windows_may_be_of_a_negative_one(
+def test_a_process_that_dies_right_after_an_end_leaves_no_end_behind(
+    valkey: Server, begun: ManualClock
+) -> None:
+    dying = Holder(valkey.url, 3, method="windows", clock=begun)
+    with Holder(valkey.url, 3, method="windows", clock=begun) as holder:
+        ticket = dying.enter()
+        holder.fill()
+        begun.advance(3.9)
+        dying.leave(ticket)
+        counts = []
+        # From here on only the other makes its rounds.
+        for _ in range(3):
+            holder.renew()
+            counts.append((holder.inside(), len(holder.fill())))
+            begun.advance(2.0)
+
+        assert counts == [(2, 1), (3, 0), (3, 0)]
+
+
+def test_who_leaves_in_another_window_is_taken_off_where_it_is_counted(
     valkey: Server, begun: ManualClock
 ) -> None:
     with Holder(valkey.url, 3, method="windows", clock=begun) as holder:
@@ -136,10 +157,9 @@ def test_the_sum_of_two_windows_may_be_of_a_negative_one(
         begun.advance(4.0)
         for ticket in tickets[:2]:
             holder.leave(ticket)
-        length = 4_000_000
-        counts = [window(valkey, begun.now() // length - back) for back in (1, 0)]
 
-        assert (counts, holder.inside(), len(holder.fill())) == ([3, -2], 1, 2)
+        assert window(valkey, begun.now() // 4_000_000 - 1) == 1
+        assert (holder.inside(), len(holder.fill())) == (1, 2)
 
 
 def test_windows_are_kept_for_three_windows(valkey: Server, begun: ManualClock) -> None:

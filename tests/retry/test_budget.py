@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import sys
 from typing import Any
@@ -239,3 +240,14 @@ def test_misuse_is_named(options: dict[str, Any], problem: str) -> None:
         RetryBudget(**options)
 
     assert str(caught.value) == problem
+
+
+def test_a_forked_child_can_ask_though_a_lock_was_held(clock: ManualClock) -> None:
+    budget = RetryBudget(clock=clock)
+    with budget._lock:
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if budget.take() else 1)
+        _, status = os.waitpid(child, 0)
+
+    assert status == 0

@@ -15,16 +15,14 @@ from headgate.adaptive.baseline import Baseline
 from headgate.adaptive.bounds import Bounds
 from headgate.adaptive.gauge import DROPPED, IGNORE, WAITERS
 from headgate.adaptive.signals import cpu
-from headgate.measures import number, seconds, whole
+from headgate.measures import FOREVER, MILLION, number, seconds, whole
 from headgate.window import SUCCESS, TIMEOUT, Window
 
-SECOND = 1_000_000
 # How many more than needed are let in, to find out whether more could be done.
 ROOM = 0.1
 # Calls wait if the latest took so many times as long as they do when nobody waits; of each, so much
 # is taken over.
 SLOW, SMOOTH = 2.0, 0.125
-FOREVER = 1 << 62
 
 
 class BBR:
@@ -52,8 +50,10 @@ class BBR:
             raise TypeError(f"BBR: signal is a function that answers a share, not {signal!r}")
         self.signal = signal
         self.busy = number("BBR", "busy", busy, 0.0, 1.0)
-        self.buckets = whole("BBR", "buckets", buckets, 1, 10_000)
+        self.buckets = whole("BBR", "buckets", buckets, 2, 10_000)
         self.width = -(-seconds("BBR", "window", window, 0.01) // self.buckets)
+        # How many buckets are a second, or as much of one as is over.
+        self.run = min(max(1, MILLION // self.width), self.buckets - 1)
         self.cool = seconds("BBR", "cool", cool)
 
     def open(self) -> Throughput:
@@ -90,10 +90,9 @@ class Throughput:
         if bucket != self.cached:
             self.cached = bucket
             self.count(now)
-        if not self.busy(now):
+        if self.places >= self.bounds.ceiling or not self.busy(now):
             return self.bounds.ceiling
-        probing = self.baseline.probing and self.places < self.bounds.ceiling
-        return self.baseline.few(self.places) if probing else self.places
+        return self.baseline.few(self.places) if self.baseline.probing else self.places
 
     def busy(self, now: int) -> bool:
         """Whether the number is enforced: the machine is busy, somebody was refused, or calls wait.
@@ -124,7 +123,7 @@ class Throughput:
     def count(self, now: int) -> None:
         # The places that the best second needs, and some to find out whether more would do.
         self.window.turn(now)
-        run = max(1, SECOND // self.rule.width)
+        run = self.rule.run
         best = self.window.peak(run)
         if self.places < self.bounds.ceiling:
             if self.baseline.probing:

@@ -23,7 +23,7 @@ SUCCESS, IGNORE, DROPPED = range(3)
 ROUND = 30
 # So many may wait under any limit: without them, whoever is served finds nobody behind it, and a
 # small limit leaves a service idle that could work.
-WAITERS = 3
+WAITERS = 4
 
 
 class Rule(Protocol):
@@ -120,6 +120,10 @@ class Watched:
 
     def __init__(self, gauge: Any) -> None:
         self.gauge = gauge
+        self.renew()
+
+    def renew(self) -> None:
+        """Have a lock that nobody holds: in a forked child, too."""
         self.lock = threading.Lock()
 
     def limit(self, now: int, inside: int) -> int:

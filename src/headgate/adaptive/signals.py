@@ -11,11 +11,11 @@ from __future__ import annotations
 import logging
 import os
 import threading
-import weakref
 from collections.abc import Callable
 from pathlib import Path
 
 from headgate.clock import Clock, SystemClock
+from headgate.fork import follow
 
 logger = logging.getLogger("headgate")
 
@@ -36,7 +36,9 @@ class Machine:
 
     def cpu(self) -> float:
         """The share of its CPU time that was used since one asked last."""
-        return self.share(*(self.container() or self.host()))
+        known = self.container() or self.host()
+        # Not Linux: what wants to run is as near as one gets.
+        return self.share(*known) if known else min(1.0, os.getloadavg()[0] / cores())
 
     def process(self) -> float:
         """The share of the CPUs it may use that this process itself used since one asked last."""
@@ -72,9 +74,11 @@ class Machine:
         return None
 
     def share(self, used: float, given: float) -> float:
-        # Of what was given since one asked last; the first time there is nothing to compare with.
+        # Of what was given since one asked last; the first time there is nothing to compare with,
+        # and a forked child has used less than its parent.
         before, self.before = self.before, (used, given)
-        return (used - before[0]) / (given - before[1]) if 0 < before[1] < given else 0.0
+        spent = max(0.0, used - before[0])
+        return spent / (given - before[1]) if 0 < before[1] < given else 0.0
 
     def quota(self, group: Path) -> tuple[float, float]:
         # How much time in how much; no time if there is no quota.
@@ -84,7 +88,7 @@ class Machine:
         quota = figure(self.text(group / "cpu.cfs_quota_us"))
         return quota, figure(self.text(group / "cpu.cfs_period_us"))
 
-    def host(self) -> tuple[float, float]:
+    def host(self) -> tuple[float, float] | None:
         """The CPU time used in all on the CPUs this process may use, and that there has been."""
         # A process that is kept on one CPU of two is as busy as that one, not half as busy.
         mine = {f"cpu{number}" for number in allowed()}
@@ -92,11 +96,7 @@ class Machine:
         found = [line for line in lines if len(line) > 5 and line[0] in mine] or lines[:1]
         counts = [[figure(word) for word in line[1:9]] for line in found]
         said = [sum(column) for column in zip(*counts, strict=False)]
-        if len(said) < 5:
-            # Not Linux: what wants to run is as near as one gets.
-            now = self.clock.now()
-            return now * min(1.0, os.getloadavg()[0] / cores()), now
-        return sum(said) - said[3] - said[4], sum(said)
+        return (sum(said) - said[3] - said[4], sum(said)) if len(said) > 4 else None
 
     def groups(self, kind: str) -> list[Path]:
         # The control groups this process is in, from its own upwards, of either version.
@@ -132,8 +132,9 @@ class Signal:
         self.every = every
         self.smooth = smooth
         self.value = 0.0
+        self.failing = False
         self.stop()
-        SIGNALS.add(self)
+        follow(self, Signal.stop)
 
     def __call__(self) -> float:
         if not self.started:
@@ -167,8 +168,12 @@ class Signal:
         """
         try:
             self.value += (self.read() - self.value) * share
+            self.failing = False
         except Exception:
-            logger.exception("a signal could not be read; it stays as it was")
+            # Said once, not as often as it is read.
+            if not self.failing:
+                logger.exception("a signal could not be read; it stays as it was")
+            self.failing = True
 
 
 def cores() -> int:
@@ -196,15 +201,6 @@ def table(text: str) -> dict[str, float]:
     lines = [line.split() for line in text.splitlines()]
     return {words[0]: figure(words[1]) for words in lines if len(words) > 1}
 
-
-def renew() -> None:
-    """Let the signals of a forked child be read by a thread of its own."""
-    for signal in SIGNALS:
-        signal.stop()
-
-
-SIGNALS: weakref.WeakSet[Signal] = weakref.WeakSet()
-os.register_at_fork(after_in_child=renew)
 
 cpu = Signal(Machine().cpu)
 process = Signal(Machine().process)

@@ -13,10 +13,11 @@ from collections.abc import Callable
 from math import inf
 from typing import Any, ParamSpec, TypeVar
 
-from headgate.breakers.circuit import STATES, Circuit, Settings
+from headgate.breakers.circuit import STATES, Circuit, Settings, dispensable
 from headgate.breakers.judge import IGNORED, Judge, Kinds
 from headgate.clock import Clock, SystemClock
 from headgate.errors import BreakerOpen
+from headgate.fork import follow
 from headgate.measures import FOREVER, number, seconds, share, whole
 from headgate.window import FAILURE, SUCCESS, Totals
 from headgate.wrapper import keyed, refuse, through
@@ -101,6 +102,7 @@ class Breaker:
         self.listeners: tuple[Listener, ...] = ()
         self.main = Circuit(self.settings, self.luck)
         self.circuits = {"": self.main}
+        follow(self, renew)
 
     def hold(self, key: str = "") -> Call:
         """One call, as a context manager for `with` or `async with`; raises `BreakerOpen`.
@@ -132,7 +134,8 @@ class Breaker:
 
     def totals(self, key: str = "") -> Totals:
         """What came of the latest calls."""
-        return self.circuit(key).totals(self.time())
+        circuit = self.circuits.get(key)
+        return Totals() if circuit is None else circuit.totals(self.time())
 
     def force(self, state: str, key: str = "") -> None:
         """Stay `"open"`, `"closed"` or `"metrics_only"`, whatever comes, until `reset`.
@@ -195,10 +198,7 @@ class Breaker:
                     logger.exception("a listener failed; the call goes on")
 
     def _sweep(self) -> None:
-        # Make room: what is as new is not missed; else the circuits made first go.
-        now = self.time()
-        found = [key for key, one in list(self.circuits.items()) if key and one.fresh(now)]
-        for key in found or list(self.circuits)[1 : KEYS // 10]:
+        for key in dispensable(self.circuits, KEYS // 10, self.time()):
             self.circuits.pop(key, None)
 
 
@@ -300,3 +300,9 @@ class Call:
 
     async def __aexit__(self, kind: object, problem: BaseException | None, trace: object) -> None:
         self.__exit__(kind, problem, trace)
+
+
+def renew(breaker: Breaker) -> None:
+    """Let nobody hold a lock in a forked child."""
+    for circuit in list(breaker.circuits.values()):
+        circuit.renew()

@@ -65,5 +65,6 @@ cdef class Circuit:
     cdef void judge(self, long long outcome, long long slow, long long now) noexcept
     @cython.locals(settings=Settings, pause="double", turns="long long")
     cdef void trip(self, long long now) noexcept
+    @cython.locals(before="long long")
     cdef void turn(self, long long state) noexcept
     cdef long long moment(self, long long now) noexcept

@@ -107,6 +107,10 @@ class Circuit:
         self.since = self.pause = 0
         # Of the probes: how many went in, the latest of them when, and what came of them.
         self.out = self.probed = self.passed = self.broken = self.slowed = 0
+        self.renew()
+
+    def renew(self) -> None:
+        """Have a lock that nobody holds; compiled, there is none."""
         if not cython.compiled:
             self.lock = threading.RLock()
 
@@ -150,13 +154,19 @@ class Circuit:
 
     def totals(self, now: int) -> Totals:
         """What came of the calls of the window."""
-        return self.window.totals(self.moment(now))
+        if cython.compiled:
+            with cython.critical_section(self):
+                self.window.turn(self.moment(now))
+        else:
+            with self.lock:
+                self.window.turn(self.moment(now))
+        return self.window.tally()
 
-    def fresh(self, now: int) -> bool:
-        """Whether it is as if it had never been used."""
-        if self.state != CLOSED or self.opened > 0:
-            return False
-        return self.totals(now).total == 0
+    def worth(self, now: int) -> int:
+        """How much would be lost with it: 0 if it is as new, 3 if somebody forced it."""
+        if self.state == CLOSED:
+            return 1 if self.totals(now).total else 0
+        return 2 if self.state in (OPEN, HALF) else 3
 
     # From here on all is done by one at a time.
 
@@ -178,7 +188,8 @@ class Circuit:
         if self.out >= self.settings.probes:
             if self.probed <= now < self.probed + self.pause:
                 return 0
-            self.turn(HALF)
+            # Whoever has not come back may be lost; if it does come back, it counts all the same.
+            self.out = self.passed + self.broken
         self.out += 1
         self.probed = now
         return 1
@@ -187,7 +198,7 @@ class Circuit:
         if ticket != self.ticket or self.state == FREE:
             return
         if outcome == NOTHING:
-            self.out -= 1
+            self.out = max(self.passed + self.broken, self.out - 1)
             return
         slow = 1 if took >= self.settings.slow_after else 0
         if self.state == HALF:
@@ -226,7 +237,6 @@ class Circuit:
 
     def trip(self, now: int) -> None:
         # Open, for longer each time until it has been closed again.
-        self.turn(OPEN)
         settings = self.settings
         # No power that could overflow: past the longest pause it does not matter how far.
         pause = float(settings.pause)
@@ -238,18 +248,31 @@ class Circuit:
         self.opened += 1
         self.pause = max(1, int(pause * (1 + settings.jitter * (2 * self.luck.random() - 1))))
         self.since = now
+        self.turn(OPEN)
 
     def turn(self, state: int) -> None:
         # Into another state, or anew into this one: tickets of before are worth nothing.
-        if state != self.state:
-            self.story.append((self.state, state))
+        before = self.state
         self.state = state
         self.ticket += 1
         self.out = self.passed = self.broken = self.slowed = 0
         if state == CLOSED:
             self.opened = 0
             self.window.clear()
+        if state != before:
+            self.story.append((before, state))
 
     def moment(self, now: int) -> int:
         # What the window goes by: the time, or how many calls there were.
         return self.count if self.settings.counted else now
+
+
+def dispensable(circuits: dict[str, Circuit], least: int, now: int) -> list[str]:
+    """The keys whose circuits make room for others: all that are as new, and `least` or more.
+
+    Those closed go before those open, and the first made first; what somebody forced stays.
+    """
+    worth = {key: one.worth(now) for key, one in list(circuits.items()) if key}
+    fresh = sum(each == 0 for each in worth.values())
+    ranked = sorted(worth, key=worth.__getitem__)
+    return [key for key in ranked[: max(least, fresh)] if worth[key] < 3]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headgate.errors import Refused
+from headgate.errors import Refused, StoreUnavailable
 from headgate.window import FAILURE, SUCCESS, TIMEOUT
 
 Kinds = type[BaseException] | tuple[type[BaseException], ...]
@@ -20,8 +20,8 @@ class Judge:
 
     def __init__(self, counts: Kinds, ignores: Kinds) -> None:
         self.counts = kinds("counts", counts)
-        # Our own refusals say nothing about whom one wanted to call.
-        self.ignores = (*kinds("ignores", ignores), Refused)
+        # Our own refusals, and a store of ours that is down, say nothing about who is called.
+        self.ignores = (*kinds("ignores", ignores), Refused, StoreUnavailable)
 
     def outcome(self, problem: BaseException) -> int:
         """What came of the call that raised it.

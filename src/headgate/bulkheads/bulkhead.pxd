@@ -11,7 +11,7 @@ cdef class Bulkhead:
     cdef object __weakref__
     cdef readonly long long limit
     cdef readonly object adaptive
-    cdef long long queue
+    cdef readonly long long queue
     cdef long long ageing
     cdef long long newest_after
     cdef dict parts

@@ -8,18 +8,18 @@ line.
 from __future__ import annotations
 
 import asyncio
-import os
-import weakref
 from collections.abc import Callable, Mapping
 from math import inf
 from threading import TIMEOUT_MAX
 from typing import Any, ParamSpec, TypeVar
 
 from headgate.adaptive.gauge import Adaptive, Watched, adaptive
-from headgate.bulkheads.fleet_slot import FleetSlot
-from headgate.bulkheads.room import Room, Waiter
+from headgate.bulkheads.fleet_slot import FleetSlot, suit
+from headgate.bulkheads.room import Room
 from headgate.bulkheads.slot import Slot
+from headgate.bulkheads.waiter import Waiter
 from headgate.clock import Clock, SystemClock
+from headgate.fork import follow
 from headgate.measures import FOREVER, MILLION, seconds, share, whole
 from headgate.permits.reach import reach
 from headgate.wrapper import around, refuse
@@ -81,7 +81,7 @@ class Bulkhead:
         self.gate: Bulkhead | None = None
         if self.permits is not None:
             self._share()
-        BULKHEADS.add(self)
+        follow(self, renew)
 
     def hold(
         self, key: str = "", timeout: float = inf, priority: float = 0, partition: str = ""
@@ -115,6 +115,7 @@ class Bulkhead:
 
         def decorate(function: Callable[P, R]) -> Callable[P, R]:
             refuse("Bulkhead", function)
+            suit(self.permits, function)
             return around(function, key, lambda name: self.hold(name, timeout, priority, partition))
 
         return decorate
@@ -198,7 +199,7 @@ class Bulkhead:
 
     def rank(self, now: int, priority: float) -> int:
         # Since when one waits, as far as the order goes.
-        return now - int(priority * self.ageing)
+        return now - int(max(-FOREVER, min(priority * self.ageing, FOREVER)))
 
     def pause(self, lock: Any, patience: int) -> None:
         # Wait until the lock is released, at most so long. Time that is moved by hand moves on.
@@ -231,7 +232,7 @@ class Bulkhead:
             try:
                 waiter.bell()
             except RuntimeError:
-                waiters.extend(room.leave(waiter.part, self.time(), room.era))
+                waiters.extend(room.lose(waiter, self.time()))
 
     def _share(self) -> None:
         # Those of this process who want a place stand in line, and only the first asks for it.
@@ -243,9 +244,10 @@ class Bulkhead:
                 raise ValueError(
                     f"Bulkhead: {word} is for one process; leave out the store, or that"
                 )
+        # The one at the gate waits as well.
         self.gate = Bulkhead(
             1,
-            queue=inf if self.queue >= FOREVER else self.queue,
+            queue=inf if self.queue >= FOREVER else max(0, self.queue - 1),
             ageing=self.ageing / MILLION,
             newest_after=inf if self.newest_after >= FOREVER else self.newest_after / MILLION,
             name=self.name,
@@ -281,14 +283,9 @@ def divided(partitions: Mapping[str, float]) -> tuple[dict[str, int], tuple[int,
     return {name: number for number, name in enumerate(partitions)}, shares
 
 
-BULKHEADS: weakref.WeakSet[Bulkhead] = weakref.WeakSet()
-
-
-def renew() -> None:
+def renew(bulkhead: Bulkhead) -> None:
     """Empty the rooms of a forked child: those inside are its parent's."""
-    for bulkhead in BULKHEADS:
-        for room in list(bulkhead.rooms.values()):
-            room.empty()
-
-
-os.register_at_fork(after_in_child=renew)
+    for room in list(bulkhead.rooms.values()):
+        room.empty()
+        if room.gauge is not None:
+            room.gauge.renew()

@@ -11,10 +11,12 @@ import _thread
 import logging
 import random
 from collections.abc import Generator
+from inspect import iscoroutinefunction
 from typing import Any, NamedTuple
 
 from headgate.drive import Flow, adrive, drive
 from headgate.errors import BulkheadFull
+from headgate.wrapper import title
 
 logger = logging.getLogger("headgate")
 
@@ -97,8 +99,7 @@ class FleetSlot:
         self.end()
 
     async def __aenter__(self) -> FleetSlot:
-        permits = self._bulkhead.permits
-        if not permits.awaited and permits.remote:
+        if halting(self._bulkhead.permits):
             raise TypeError("a Bulkhead on a server is entered by `with`; use AsyncBulkhead")
         if self._state != HELD:
             await adrive(self._enter(), self._aperform)
@@ -126,28 +127,43 @@ class FleetSlot:
             raise RuntimeError("a slot is entered once; hold another")
         bulkhead = self._bulkhead
         begun = bulkhead.time()
+        # Where nobody waits, all may ask at once; else whoever waits goes first.
+        if bulkhead.waiting(self._key) == 0 and (yield from self._ask()):
+            return
+        if self._patience == 0:
+            raise BulkheadFull(bulkhead.name, bulkhead.limit, "full")
+        if bulkhead.queue == 0:
+            raise BulkheadFull(bulkhead.name, bulkhead.limit, "queue")
         timeout = self._patience / 1e6
         try:
             first = yield Stand(bulkhead.gate.hold(self._key, timeout, self._priority))
         except BulkheadFull as full:
             raise BulkheadFull(bulkhead.name, bulkhead.limit, full.reason) from None
-        pause = SHORTEST
         try:
-            self._ticket = yield Ask(self._key)
-            while self._ticket is None:
-                left = begun + self._patience - bulkhead.time()
-                if left <= 0:
-                    reason = "timeout" if self._patience else "full"
-                    raise BulkheadFull(bulkhead.name, bulkhead.limit, reason)
-                # Spread, so that processes do not ask all at once.
-                spread = pause * random.uniform(0.5, 1.5)  # noqa: S311 - keeps no secret
-                yield Sleep(min(spread, left / 1e6))
-                pause = min(2 * pause, LONGEST)
-                self._ticket = yield Ask(self._key)
+            yield from self._insist(begun)
         finally:
             first.ignore()
-        self._state = HELD
         self._waited = bulkhead.time() - begun
+
+    def _insist(self, begun: int) -> Flow[None]:
+        # Ask now and then, until there is a place or the time is up.
+        bulkhead = self._bulkhead
+        pause = SHORTEST
+        while not (yield from self._ask()):
+            left = begun + self._patience - bulkhead.time()
+            if left <= 0:
+                raise BulkheadFull(bulkhead.name, bulkhead.limit, "timeout")
+            # Spread, so that processes do not ask all at once.
+            spread = pause * random.uniform(0.5, 1.5)  # noqa: S311 - keeps no secret
+            yield Sleep(min(spread, left / 1e6))
+            pause = min(2 * pause, LONGEST)
+
+    def _ask(self) -> Flow[bool]:
+        # Whether the store had a place.
+        self._ticket = yield Ask(self._key)
+        if self._ticket is not None:
+            self._state = HELD
+        return self._state == HELD
 
     def _perform(self, effect: Any) -> Any:
         if self._bulkhead.permits.awaited:
@@ -165,6 +181,20 @@ class FleetSlot:
         if isinstance(effect, Stand):
             return await effect.place
         return await self._bulkhead.clock.asleep(effect.seconds)
+
+
+def halting(permits: Any) -> bool:
+    """Whether asking for a place would hold up a loop."""
+    return bool(permits.remote and not permits.awaited)
+
+
+def suit(permits: Any, function: Any) -> None:
+    """Refuse to guard a function that could never enter; None are the permits of one process."""
+    if permits is not None and halting(permits) and iscoroutinefunction(function):
+        raise TypeError(
+            f"Bulkhead.guard: {title(function)} is an async def, and a Bulkhead on a server would "
+            "hold up its loop; use AsyncBulkhead"
+        )
 
 
 def recover(permits: Any, key: str, ticket: Any) -> None:

@@ -13,9 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import os
 import threading
-import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -28,6 +26,7 @@ from typing import Any, ParamSpec, TypeVar
 from headgate.bulkheads.bulkhead import Bulkhead
 from headgate.bulkheads.slot import Slot
 from headgate.errors import BulkheadFull
+from headgate.fork import follow
 from headgate.measures import seconds, whole
 from headgate.wrapper import refuse, title
 
@@ -53,7 +52,7 @@ class Pool:
         self._closed = False
         self._jobs: OrderedDict[Future[Any], Job] = OrderedDict()
         self._begin()
-        POOLS.add(self)
+        follow(self, renew)
 
     def submit(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Future[R]:
         """Let a thread of the pool call it; raises `BulkheadFull` if there is no place for it."""
@@ -252,15 +251,8 @@ def bounded(timeout: float) -> float | None:
     return None if timeout > threading.TIMEOUT_MAX else timeout
 
 
-POOLS: weakref.WeakSet[Pool] = weakref.WeakSet()
-
-
-def renew() -> None:
-    """Give the pools of a forked child threads of their own."""
-    for pool in POOLS:
-        for job in pool._jobs.values():
-            job.slot.ignore()
-        pool._begin()
-
-
-os.register_at_fork(after_in_child=renew)
+def renew(pool: Pool) -> None:
+    """Give the pool of a forked child threads of its own."""
+    for job in pool._jobs.values():
+        job.slot.ignore()
+    pool._begin()

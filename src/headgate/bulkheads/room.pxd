@@ -1,19 +1,10 @@
 # C types of room.py, for Cython. What `enter` answers stays Python's, because others import it.
 cimport cython
+from headgate.bulkheads.waiter cimport Waiter
 
 cdef long long WHOLE
 cdef long long FOREVER
 cdef list NOBODY
-
-
-@cython.final
-cdef class Waiter:
-    cdef readonly object bell
-    cdef readonly long long part
-    cdef readonly long long moment
-    cdef readonly long long rank
-    cdef readonly long long inside
-    cdef readonly long long left
 
 
 @cython.final
@@ -45,9 +36,13 @@ cdef class Room:
     cpdef long long quit(self, Waiter waiter) noexcept
     @cython.locals(found=list)
     cpdef list resize(self, long long limit, long long now)
+    @cython.locals(found=list)
+    cpdef list lose(self, Waiter waiter, long long now)
     @cython.locals(gone="long long")
     cpdef long long retire(self) noexcept
     cpdef void empty(self) noexcept
+    cdef long long close(self) noexcept
+    cdef list forget(self, Waiter waiter, long long now)
     cdef long long step_in(self, long long part) noexcept
     @cython.locals(answer="long long", line=list)
     cdef long long stand(self, Waiter waiter) noexcept

@@ -20,6 +20,8 @@ import threading
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Any
 
+from headgate.bulkheads.waiter import Waiter
+
 if TYPE_CHECKING:
     from headgate import _cython as cython
 else:
@@ -32,22 +34,6 @@ else:
 GONE, FULL, WAITS, INSIDE = -2, -1, 0, 1
 WHOLE = 1_000_000
 FOREVER = 1 << 62
-
-
-class Waiter:
-    """Somebody at the door: since when, to which part of the room, and as if since when."""
-
-    __slots__ = ("bell", "inside", "left", "moment", "part", "rank")
-
-    bell: Any
-
-    def __init__(self, bell: Any, part: int, moment: int, rank: int) -> None:
-        # What to ring once there is a place; the room never looks at it.
-        self.bell = bell
-        self.part = part
-        self.moment = moment
-        self.rank = rank
-        self.inside = self.left = 0
 
 
 class Room:
@@ -123,6 +109,16 @@ class Room:
                 answer = self.turn_away(waiter)
         return answer
 
+    def lose(self, waiter: Waiter, now: int) -> list[Waiter]:
+        """Take back the place of one who was let in and cannot be woken, once."""
+        if cython.compiled:
+            with cython.critical_section(self):
+                found = self.forget(waiter, now)
+        else:
+            with self.lock:
+                found = self.forget(waiter, now)
+        return found
+
     def resize(self, limit: int, now: int) -> list[Waiter]:
         """Have room for so many from now on; those who fit now are to be woken."""
         if cython.compiled:
@@ -136,15 +132,13 @@ class Room:
         return found
 
     def retire(self) -> int:
-        """Be no more, if nobody is inside or waits; 1 if so."""
+        """Be no more, if nobody is inside or waits; 1 if so, and to nobody else."""
         if cython.compiled:
             with cython.critical_section(self):
-                self.retired = 1 if self.inside + self.waiting == 0 else 0
-                gone = self.retired
+                gone = self.close()
         else:
             with self.lock:
-                self.retired = 1 if self.inside + self.waiting == 0 else 0
-                gone = self.retired
+                gone = self.close()
         return gone
 
     def empty(self) -> None:
@@ -160,6 +154,13 @@ class Room:
             self.lock = threading.RLock()
 
     # From here on all is done by one at a time.
+
+    def close(self) -> int:
+        # Only one may take it off the list: another of the same key may stand there by now.
+        if self.retired > 0 or self.inside + self.waiting > 0:
+            return 0
+        self.retired = 1
+        return 1
 
     def step_in(self, part: int) -> int:
         if self.retired > 0:
@@ -211,6 +212,14 @@ class Room:
             if self.dead > 32 and self.dead > self.waiting:
                 self.clean()
         return WAITS
+
+    def forget(self, waiter: Waiter, now: int) -> list[Waiter]:
+        # From now on it has neither a place nor one to give up.
+        if waiter.inside == 0:
+            return NOBODY
+        waiter.inside = 0
+        waiter.left = 1
+        return self.step_out(waiter.part, now, self.era)
 
     def fill(self, now: int) -> list[Waiter]:
         # Let in as many as there is room for.

@@ -1,7 +1,8 @@
 # C types of slot.py, for Cython.
 cimport cython
 from libc.stdint cimport int64_t
-from headgate.bulkheads.room cimport Room, Waiter
+from headgate.bulkheads.room cimport Room
+from headgate.bulkheads.waiter cimport Waiter
 
 cdef long long OUTSIDE
 cdef long long HELD
@@ -24,6 +25,7 @@ cdef class Slot:
     cpdef int64_t begin(self) except -1
     cpdef object end(self, long long outcome)
     cdef object _arrive(self)
+    cdef object _end(self, long long outcome)
     cdef object _refuse(self)
 
 

@@ -13,13 +13,13 @@ import logging
 from typing import Any
 
 from headgate.adaptive.gauge import DROPPED, IGNORE, SUCCESS
-from headgate.bulkheads.room import FULL, GONE, INSIDE, Room, Waiter
+from headgate.bulkheads.room import FULL, GONE, INSIDE, Room
+from headgate.bulkheads.waiter import Waiter
 from headgate.errors import BulkheadFull
 
 logger = logging.getLogger("headgate")
 
 OUTSIDE, HELD, OVER = range(3)
-FOREVER = 1 << 62
 
 
 class Slot:
@@ -83,7 +83,8 @@ class Slot:
         if self._state == HELD:
             self._state = OVER
             if self._room.gauge is not None:
-                self._bulkhead.learn(self._room, self._start, outcome)
+                self._end(outcome)
+                return
             woken = self._room.leave(self._part, self._bulkhead.moment(), self._era)
             if woken:
                 self._bulkhead.ring(self._room, woken)
@@ -125,6 +126,16 @@ class Slot:
         self._era = self._room.era
         if self._room.gauge is not None:
             self._start = self._bulkhead.time()
+
+    def _end(self, outcome: int) -> None:
+        # A limit that finds itself learns first; whatever it raises, the place is given back. Who
+        # came in before a fork is its parent's to learn from.
+        try:
+            if self._era == self._room.era:
+                self._bulkhead.learn(self._room, self._start, outcome)
+        finally:
+            woken = self._room.leave(self._part, self._bulkhead.moment(), self._era)
+            self._bulkhead.ring(self._room, list(woken))
 
     def _refuse(self) -> None:
         if self._room.gauge is not None:

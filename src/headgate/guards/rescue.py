@@ -50,9 +50,32 @@ def substitute(function: Callable[..., Any], fallback: Any) -> Callable[..., Any
         raise TypeError(
             f"guard: the fallback {title(fallback)} is an async def, and {title(function)} is not"
         )
-    if told(function, fallback):
-        return lambda problem, args, kwargs: fallback(*args, **kwargs, problem=problem)
-    return lambda problem, args, kwargs: fallback(*args, **kwargs)
+    place = placed(function)
+    more = told(function, fallback)
+
+    def answer(problem: Exception, args: Any, kwargs: Any) -> Any:
+        args, kwargs = place(args, kwargs)
+        return fallback(*args, **kwargs, **({"problem": problem} if more else {}))
+
+    return answer
+
+
+def placed(function: Callable[..., Any]) -> Callable[[Any, Any], tuple[Any, Any]]:
+    """Arguments by place where they can be: the fallback may have other names for them."""
+    try:
+        signature = inspect.signature(function)
+    except ValueError:
+        return lambda args, kwargs: (args, kwargs)
+
+    def place(args: Any, kwargs: Any) -> tuple[Any, Any]:
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError:
+            # The function itself has refused them; so may the fallback.
+            return args, kwargs
+        return bound.args, bound.kwargs
+
+    return place
 
 
 def told(function: Callable[..., Any], fallback: Callable[..., Any]) -> bool:

@@ -21,6 +21,7 @@ from typing import Any
 
 from headgate.clock import Clock, SystemClock
 from headgate.errors import MissingExtra
+from headgate.fork import follow
 from headgate.measures import MILLION, number, real, seconds, whole
 from headgate.measures import share as parts
 from headgate.window import FAILURE, SUCCESS, Window
@@ -134,9 +135,14 @@ class RetryBudget:
         width = -(-seconds("RetryBudget", "window", window, 0.001) // BUCKETS)
         self._window = Window(width * BUCKETS, BUCKETS)
         self._clock = SystemClock() if clock is None else clock
-        self._lock = threading.Lock()
         # Whether somebody counts the calls, so that the failures need not be.
         self._counting = False
+        self._unlock()
+        follow(self, RetryBudget._unlock)
+
+    def _unlock(self) -> None:
+        # A lock that nobody holds: in a forked child, too.
+        self._lock = threading.Lock()
 
     def count(self) -> None:
         """A call is made, for the first time."""

@@ -18,9 +18,7 @@ later. A larger line never makes more calls leave: if it is always full, the rat
 
 from __future__ import annotations
 
-import os
 import threading
-import weakref
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
 from concurrent.futures import Future
 from functools import partial
@@ -29,6 +27,7 @@ from math import inf
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar, TypeVarTuple
 
 from headgate.clock import Clock, SystemClock
+from headgate.fork import follow
 from headgate.measures import FOREVER, MILLION, number, seconds, whole
 from headgate.pacers.queue import Queue
 from headgate.pacers.turn import Gate, Turn
@@ -88,7 +87,7 @@ class Pacer:
         slack = whole("Pacer", "slack", slack, 0)
         self._gate = Gate(Queue(self._rate, room, slack, self.clock.now()), self.clock, name)
         self._worker = Worker(self._gate)
-        PACERS.add(self)
+        follow(self, renew)
 
     @staticmethod
     def sized(rate: Rate | str, wait: float, cost: int = 1) -> int:
@@ -257,15 +256,8 @@ def pace(rate: Rate | str) -> Rate:
     return rate
 
 
-PACERS: weakref.WeakSet[Pacer] = weakref.WeakSet()
-
-
-def renew() -> None:
-    """Empty the lines of a forked child: those who wait are its parent's."""
-    for pacer in PACERS:
-        pacer._gate.lock = threading.RLock()
-        pacer._gate.queue.empty()
-        pacer._worker.renew()
-
-
-os.register_at_fork(after_in_child=renew)
+def renew(pacer: Pacer) -> None:
+    """Empty the line of a forked child: those who wait are its parent's."""
+    pacer._gate.lock = threading.RLock()
+    pacer._gate.queue.empty()
+    pacer._worker.renew()

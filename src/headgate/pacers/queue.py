@@ -177,6 +177,10 @@ class Queue:
 
     def ahead(self, waiter: Waiter) -> int:
         """How many units leave before one who is about to stand in line."""
+        if self.busy and waiter.kind == PEOPLE:
+            # While a call is being made, none of the other calls leaves.
+            line = [entry[2] for entry in self.lines[PEOPLE] if entry[2].state == STANDING]
+            return sum(one.cost for one in line if one.rank <= waiter.rank)
         if waiter.rank >= self.last:
             return self.units
         return sum(one.cost for one in self.all() if one.rank <= waiter.rank)

@@ -202,6 +202,8 @@ class Play:
             return
         call = Call(self.now, slot, attempt)
         self.inside.add(call)
+        if self.patience < inf:
+            self.at(self.now + self.patience, partial(self.tire, call))
         self.service.queue.append(call)
         self.serve()
 
@@ -221,10 +223,14 @@ class Play:
             call.slot.success()
             self.run.served.append((self.now, took))
         else:
-            # Served, and nobody is there any more: the client has come again meanwhile.
+            # Served, and nobody is there any more.
             call.slot.dropped()
-            self.again(call.attempt)
         self.serve()
+
+    def tire(self, call: Call) -> None:
+        """Whoever is still waiting gives up, and comes again; its call goes on."""
+        if call in self.inside:
+            self.again(call.attempt)
 
     def again(self, attempt: int) -> None:
         if attempt <= self.retries:

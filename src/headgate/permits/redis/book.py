@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Protocol
 from headgate.drive import Flow
 from headgate.errors import StoreUnavailable
 from headgate.permits.redis.entry import Entry, Move, State
-from headgate.permits.redis.methods import Left, Method
+from headgate.permits.redis.methods import Method
 from headgate.stores.redis.wire import Question
 
 # Orphans are given up after so many tries that met nobody: by then their ttl is over.
@@ -58,7 +58,6 @@ class Book:
         self.method = method
         self.title = title
         self.guard = guard
-        self.zombies = 0
         self.words = itertools.count(1)
         self.empty()
         BOOKS.add(self)
@@ -66,6 +65,7 @@ class Book:
     def empty(self) -> None:
         """Begin anew: what is written here is a parent's, and nobody has the lock."""
         self.lock = threading.Lock()
+        self.zombies = 0
         self.name = uuid.uuid4().hex[:16]
         self.pages: dict[str, dict[str, Entry]] = {}
         self.orphans: list[Entry] = []
@@ -98,8 +98,8 @@ class Book:
             entry = self.pages.get(key, {}).get(ticket)
             if entry is None or entry.state is not State.HELD:
                 return False
-            if entry.moving and not self.method.again:
-                # Where it is counted is not known before the move is: then it is given back.
+            if entry.moving:
+                # What overtakes a move may be undone by it, so it is given back after that.
                 self._disown(entry)
                 return True
             entry.state = State.LEAVING
@@ -129,8 +129,8 @@ class Book:
         count: int = yield Put(asked, self.method.count, ignore, ignore)
         return count
 
-    def renew(self, ask: Ask) -> bool:
-        """Keep up the permits of all who are inside; whether the server heard of it."""
+    def renew(self, ask: Ask) -> None:
+        """Keep up the permits of all who are inside."""
         with self.lock:
             self.place = self._word()
             for key, page in self.pages.items():
@@ -144,7 +144,6 @@ class Book:
         answers = ask(told, self.method.renewed)
         for move, answer in zip(moves, answers, strict=True):
             self._settle(move, answer)
-        return not any(isinstance(answer, StoreUnavailable) for answer in answers)
 
     def tidy(self, ask: Ask) -> None:
         """Give back what nobody has any more."""
@@ -157,6 +156,12 @@ class Book:
         with self.lock:
             if not self.orphans:
                 OWING.discard(self)
+
+    def surrender(self, ask: Ask) -> None:
+        """Give back what is left of it: what is being moved first has to be known to be."""
+        if self.moves:
+            self.renew(ask)
+        self.tidy(ask)
 
     def abandon(self) -> None:
         """Make orphans of all who are inside."""
@@ -183,7 +188,12 @@ class Book:
         with self.lock:
             entry.place = place or entry.place
             self.pages.setdefault(entry.key, {})[entry.ticket] = entry
-        self.guard.tend()
+        try:
+            self.guard.tend()
+        except BaseException:
+            # Nobody has a ticket, so it is given back by whoever looks after the book next.
+            self._orphan(entry)
+            raise
         return entry.ticket
 
     def _late(self, entry: Entry, place: Any) -> None:
@@ -217,20 +227,19 @@ class Book:
         self.orphans.append(entry)
         OWING.add(self)
 
-    def _left(self, entry: Entry, answer: Left | StoreUnavailable) -> bool:
+    def _left(self, entry: Entry, found: bool | StoreUnavailable) -> bool:
         # What became of a leave.
-        if isinstance(answer, StoreUnavailable):
-            self._failed(entry, answer.unknown)
+        if isinstance(found, StoreUnavailable):
+            self._failed(entry, found.unknown)
             return True
-        if entry.doubt and not answer.found:
+        if entry.doubt and not found:
             # It may have overtaken what it undoes: once more, a while later.
             entry.doubt = False
             self._orphan(entry)
             return False
-        elsewhere = answer.found and answer.place not in {None, entry.place}
-        self._end(entry, State.ENDED if elsewhere else State.GONE)
-        self.report(not answer.found and not entry.reported)
-        return answer.found
+        self._strike(entry)
+        self.report(not found and not entry.reported)
+        return found
 
     def _failed(self, entry: Entry, unknown: bool) -> None:
         # The server may have heard of the leave, or not; if it has, it will not find it again.
@@ -238,20 +247,16 @@ class Book:
         entry.reported = entry.reported or unknown
         if (unknown and not self.method.again) or entry.tries > TRIES:
             self.place = self._word()
-            self._end(entry, State.GONE if self.method.again else self.method.unsure)
+            self._strike(entry)
         else:
             self._orphan(entry)
 
-    def _end(self, entry: Entry, state: State) -> None:
-        with self.lock:
-            entry.state = state
-            if state is State.GONE:
-                self._strike(entry)
-
     def _strike(self, entry: Entry) -> None:
-        page = self.pages.get(entry.key)
-        if page is not None and page.pop(entry.ticket, None) is not None and not page:
-            del self.pages[entry.key]
+        with self.lock:
+            entry.state = State.GONE
+            page = self.pages.get(entry.key)
+            if page is not None and page.pop(entry.ticket, None) is not None and not page:
+                del self.pages[entry.key]
 
     def _settle(self, move: Move, answer: Any) -> None:
         # What became of a move. One that may be done and is told again is not done twice.
@@ -263,12 +268,6 @@ class Book:
             fresh = 0 if unknown else self.method.settle(move, answer)
             for entry in move.entries:
                 entry.moving = False
-                if entry.state is State.ENDED:
-                    self._strike(entry)
-                if entry.state is State.GONE and self.method.again:
-                    # It left while it was being renewed, and may have been let in again by that.
-                    entry.reported = True
-                    self._disown(entry)
         self.report(fresh)
 
     def _word(self) -> str:

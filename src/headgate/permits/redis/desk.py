@@ -76,10 +76,17 @@ class Desk:
         """Give back all that is held, as far as the server can be reached."""
         if self._book.idle:
             return
-        store = RedisStore(self.store.route, self.store.budget, 1)
         self._book.abandon()
-        self._book.tidy(partial(gather, store))
-        store.close()
+        # A round that is being made would move what is given back meanwhile. If it does not end,
+        # the server does not answer, and the next one gives back what it can.
+        if not self._warden.walking.acquire(timeout=self.store.budget):
+            return
+        try:
+            store = RedisStore(self.store.route, self.store.budget, 1)
+            self._book.surrender(partial(gather, store))
+            store.close()
+        finally:
+            self._warden.walking.release()
 
     def __repr__(self) -> str:
         named = f", name={self.name!r}" if self.name else ""

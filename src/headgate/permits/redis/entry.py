@@ -12,7 +12,6 @@ class State(Enum):
     HELD = auto()  # inside
     LEAVING = auto()  # its leave is on the way
     ORPHAN = auto()  # nobody has it any more, and the server has to be told
-    ENDED = auto()  # has left, and must be moved along once more
     GONE = auto()  # has left
 
 

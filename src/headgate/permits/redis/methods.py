@@ -22,13 +22,6 @@ NAMES = 250
 KEPT, IN, OUT = b"=+-"
 
 
-class Left(NamedTuple):
-    """Whether the permit was there still, and where its end is counted."""
-
-    found: bool
-    place: Any = None
-
-
 class Window(NamedTuple):
     """Where somebody is counted: the number of a window, and when it was first written."""
 
@@ -39,20 +32,18 @@ class Window(NamedTuple):
 class Method(Protocol):
     """A way to count. `again` says whether a leave may be told twice.
 
-    `unsure` is what becomes of an entry whose leave may have been heard or not, `moved` are the
-    states of those that are kept up, and `turns` is how often that is done in one ttl.
+    `moved` are the states of those that are kept up, `turns` is how often that is done in one ttl.
     """
 
     again: bool
     turns: int
-    unsure: State
     moved: frozenset[State]
     tongue: Tongue
 
     def enter(self, entry: Entry) -> Question: ...
     def entered(self, reply: bytes) -> Any: ...
     def leave(self, entry: Entry) -> Question: ...
-    def left(self, reply: bytes) -> Left: ...
+    def left(self, reply: bytes) -> bool: ...
     def count(self, reply: bytes) -> int: ...
     def moves(self, key: str, entries: list[Entry], word: str) -> list[Move]: ...
     def renewed(self, reply: bytes) -> Any: ...
@@ -64,7 +55,6 @@ class Leases:
 
     again = True
     turns = 3
-    unsure = State.ORPHAN
     moved = frozenset({State.HELD})
 
     def __init__(self, tongue: Tongue) -> None:
@@ -80,8 +70,9 @@ class Leases:
     def leave(self, entry: Entry) -> Question:
         return self.tongue.ask(b"leave", entry.key, entry.ticket)
 
-    def left(self, reply: bytes) -> Left:
-        return Left(bool(told(reply)))
+    def left(self, reply: bytes) -> bool:
+        """Whether the permit was there still."""
+        return bool(told(reply))
 
     def count(self, reply: bytes) -> int:
         return told(reply)
@@ -100,10 +91,11 @@ class Leases:
         """How many were found to be zombies that were none before."""
         fresh = 0
         for entry, said in zip(move.entries, answer, strict=True):
-            over = said == OUT
-            fresh += over and not entry.reported and entry.state is State.HELD
-            # Once it is in again, it may be lost again.
-            entry.reported = over
+            if entry.state is State.HELD:
+                over = said == OUT
+                fresh += over and not entry.reported
+                # Once it is in again, it may be lost again.
+                entry.reported = over
         return fresh
 
 
@@ -115,7 +107,6 @@ class Counters:
 
     again = False
     turns = 3
-    unsure = State.GONE
     moved = frozenset({State.HELD, State.ORPHAN})
 
     def __init__(self, tongue: Tongue) -> None:
@@ -131,8 +122,9 @@ class Counters:
     def leave(self, entry: Entry) -> Question:
         return self.tongue.ask(b"leave", entry.key, entry.place)
 
-    def left(self, reply: bytes) -> Left:
-        return Left(bool(told(reply)))
+    def left(self, reply: bytes) -> bool:
+        """Whether the permit was there still."""
+        return bool(told(reply))
 
     def count(self, reply: bytes) -> int:
         return told(reply)
@@ -157,8 +149,7 @@ class Windows:
 
     again = False
     turns = 4
-    unsure = State.ENDED
-    moved = frozenset({State.HELD, State.ORPHAN, State.ENDED})
+    moved = frozenset({State.HELD, State.ORPHAN})
 
     def __init__(self, tongue: Tongue) -> None:
         self.tongue = tongue
@@ -174,17 +165,15 @@ class Windows:
     def leave(self, entry: Entry) -> Question:
         return self.tongue.ask(b"leave", entry.key, *map(str, entry.place))
 
-    def left(self, reply: bytes) -> Left:
-        found, *window = SEEN(reply, NONCE)
-        return Left(bool(found), Window(*window))
+    def left(self, reply: bytes) -> bool:
+        """Whether the permit was there still."""
+        return bool(told(reply))
 
     def count(self, reply: bytes) -> int:
-        return max(0, told(reply))
+        return told(reply)
 
     def moves(self, key: str, entries: list[Entry], word: str) -> list[Move]:
-        """Move all of them to the current window; those who have ended as well, or the end that is
-        counted there would stay behind without them.
-        """
+        """Move all of them to the current window."""
         sources = " ".join(f"{w.number} {w.birth} {n}" for w, n in tally(entries).items())
         return [Move(entries, key, word, sources)]
 

@@ -92,10 +92,12 @@ class Warden:
             self.round()
             pause = self.period // HASTE if self.failing else self.period
             self.due = self.clock.now() + pause
-        else:
+        elif not self.failing:
             with self.walking:
                 for book in self.shelf():
                     book.tidy(self.ask)
+            if self.failing:
+                self.due = self.clock.now() + self.period // HASTE
         return None if self.rest() else max(0.0, (self.due - self.clock.now()) / 1e6)
 
     def rest(self) -> bool:

@@ -1,4 +1,5 @@
--- Two windows: one more in the current window for who enters, one less in the current for who leaves.
+-- Two windows: one more in the current window for who enters, one less for who leaves, in the window
+-- where it is counted: that is one less in the current, and at once its move from there to here.
 -- How many are inside is the sum of this window and the one before; the next is read as well, in case
 -- the clock has stepped back. A value is two numbers: how many, and when the window was first written.
 -- KEYS: what all of them begin with. ARGV: nonce, verb, limit, ttl, now (empty for the server's), and
@@ -43,10 +44,11 @@ if verb == 'enter' then
 end
 if verb == 'leave' then
   -- Who is no longer counted is not counted off.
-  if births[ARGV[6] + 0] ~= ARGV[7] + 0 then
+  local from = ARGV[6] + 0
+  if births[from] ~= ARGV[7] + 0 then
     return answer(0)
   end
-  add(current, -1)
+  add(from, -1)
   return answer(1)
 end
 local done = head .. ARGV[6]

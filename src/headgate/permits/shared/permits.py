@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import struct
-import weakref
 from hashlib import blake2b
 from itertools import count as counter
 
 from headgate.errors import StoreUnavailable
+from headgate.fork import follow
 from headgate.measures import whole
 from headgate.permits.shared.census import Census
 from headgate.permits.shared.latch import Latch
@@ -75,7 +75,7 @@ class SharedPermits:
         self._held: dict[int, tuple[str, int]] = {}
         self._owed: list[int] = []
         self._turn = 0
-        PERMITS.add(self)
+        follow(self, renew)
 
     def _open(self, place: str) -> None:
         title = plain(self.bulkhead) if self.bulkhead else "="
@@ -258,22 +258,10 @@ class SharedPermits:
             raise StoreUnavailable(f"{self._path}: these permits are closed", "closed", False)
         return self._roll
 
-    def _renew(self) -> None:
-        # In a forked child: what is held is the parent's.
-        self._latch.renew()
-        self._held.clear()
-        self._owed.clear()
-        self._owner = 0
 
-
-PERMITS: weakref.WeakSet[SharedPermits] = weakref.WeakSet()
-
-
-def renew() -> None:
-    """Let a forked child begin without any place."""
-    for permits in PERMITS:
-        permits._renew()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=renew)
+def renew(permits: SharedPermits) -> None:
+    """Let a forked child begin without any place: what is held is its parent's."""
+    permits._latch.renew()
+    permits._held.clear()
+    permits._owed.clear()
+    permits._owner = 0

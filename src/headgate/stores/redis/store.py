@@ -138,11 +138,16 @@ class RedisStore:
             if refused:
                 # The first one teaches the server the script, or us where to go.
                 first, *rest = refused
-                replies[first] = self._mend(questions[first], place, replies[first], deadline)
-                for number, reply in zip(
-                    rest, self._many([questions[n] for n in rest], deadline), strict=True
-                ):
-                    replies[number] = reply
+                try:
+                    replies[first] = self._mend(questions[first], place, replies[first], deadline)
+                    for number, reply in zip(
+                        rest, self._many([questions[n] for n in rest], deadline), strict=True
+                    ):
+                        replies[number] = reply
+                except StoreUnavailable as problem:
+                    # Those that were answered have been counted.
+                    problem.unknown = problem.unknown or len(refused) < len(questions)
+                    raise
         return replies
 
     def _together(self, place: Place | None, questions: list[Question], deadline: int) -> list[Any]:
