@@ -8,12 +8,14 @@ neither             compile, and carry on with the plain files where that fails
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 SOURCE = Path("src")
+CORES = os.cpu_count() or 1
 DIRECTIVES = {
     "language_level": 3,
     "annotation_typing": False,
@@ -57,6 +59,8 @@ def translated() -> list[Extension]:
         include_path=[SOURCE.as_posix()],
         build_dir="build",
         compiler_directives=DIRECTIVES,
+        # Where processes are forked; elsewhere each would run this file anew.
+        nthreads=CORES if sys.platform == "linux" else 0,
     )
 
 
@@ -97,5 +101,5 @@ class Build(build_ext):
 setup(
     ext_modules=extensions(),
     cmdclass={"build_ext": Build},
-    options={"build_ext": {"parallel": os.cpu_count() or 1}},
+    options={"build_ext": {"parallel": CORES}},
 )

@@ -67,7 +67,9 @@ class Pool:
         try:
             self._add(job)
         except BaseException:
-            slot.ignore()
+            # Interrupted so late that a thread has it already, it keeps its place until it returns.
+            if job.future.cancel():
+                slot.ignore()
             raise
         job.future.add_done_callback(lambda future: self._drop(future, slot))
         return job.future
@@ -154,7 +156,7 @@ class Pool:
                 try:
                     self._hire()
                 except BaseException:
-                    del self._jobs[job.future]
+                    self._jobs.pop(job.future, None)
                     raise
 
     def _hire(self) -> None:

@@ -38,6 +38,8 @@ class Call(Waiter):
             result = self.context.run(self.function)
         except BaseException as problem:
             self.future.set_exception(problem)
+            # The problem remembers where it was caught, here, and the future the problem.
+            del self
         else:
             self.future.set_result(result)
 

@@ -162,9 +162,11 @@ class SharedPermits:
 
     def close(self) -> None:
         """Give back all that is held through this object, and let go of the file."""
-        for ticket, (key, _) in list(self._held.items()):
-            self.leave(key, ticket)
-        self._roll = self._segment = None
+        while self._held:
+            self._owed.append(self._held.popitem()[1][1])
+        self._settle()
+        if not self._owed:
+            self._roll = self._segment = None
 
     def __repr__(self) -> str:
         named = f", bulkhead={self.bulkhead!r}" if self.bulkhead else ""
