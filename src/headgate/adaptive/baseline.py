@@ -75,11 +75,13 @@ class Baseline:
     def weigh(self, now: int, few: int) -> None:
         # Enough was measured: believe it, or try with fewer.
         found = max(1.0, self.spent / self.count)
-        if self.seen and found > self.found * (1 - SLOWER):
+        if found <= self.took * (1 + SLOWER):
+            self.settle(now, found)
+        elif self.seen and found > self.found * (1 - SLOWER):
             # No faster with half as many: nobody waited before either.
             share = self.count / (self.count + self.seen)
             self.settle(now, self.found + (found - self.found) * share)
-        elif found > self.took * (1 + SLOWER) and few > self.floor:
+        elif few > self.floor:
             self.found, self.seen = found, self.count
             self.depth += 1
             self.begin()
