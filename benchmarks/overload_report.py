@@ -108,7 +108,7 @@ def draw(results: dict[str, Any], path: Path) -> None:
         upper.set_title("goodput: of the CPU there was, the part that went into answers within 1 s")
         upper.set(ylabel="%", ylim=(0, 105))
         lower.set_title("how long good answers took, 99th percentile")
-        lower.set(ylabel="ms", yscale="log", xscale="log", xlabel="offered load / capacity")
+        lower.set(ylabel="ms", ylim=(0, None), xscale="log", xlabel="offered load / capacity")
         lower.set_xticks([float(load) for load in loads], [f"{load} x" for load in loads])
         lower.minorticks_off()
         figure.legend(loc="outside right upper")
