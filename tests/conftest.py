@@ -16,6 +16,7 @@ pytest_plugins = ["tests.servers.fixtures", "tests.faults.report"]
 FORM = "compiled" if headgate.COMPILED else "interpreted"
 WANTED = os.environ.get("HEADGATE_FORM", FORM)
 SCALE = int(os.environ.get("HEADGATE_SOAK", "1"))
+BRIEF = os.environ.get("HEADGATE_BRIEF", "") not in {"", "0"}
 
 settings.register_profile(
     "default",
@@ -24,8 +25,9 @@ settings.register_profile(
     derandomize=os.environ.get("CI") == "true",
     suppress_health_check=[HealthCheck.too_slow],
 )
+settings.register_profile("brief", settings.get_profile("default"), max_examples=30)
 settings.register_profile("soak", settings.get_profile("default"), max_examples=1_000)
-settings.load_profile("default" if SCALE == 1 else "soak")
+settings.load_profile("soak" if SCALE > 1 else "brief" if BRIEF else "default")
 
 
 def pytest_report_header() -> str:
