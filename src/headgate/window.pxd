@@ -16,7 +16,7 @@ cdef class Window:
     cdef long long latest
     cdef long long sums[6]
     cdef long long* cells
-    cdef long long[::1] view
+    cdef object view
     @cython.locals(base="long long")
     cpdef void add(self, long long outcome, long long now, long long took, long long slow) noexcept
     @cython.locals(latest="long long", fresh="long long", base="long long", cell="long long")

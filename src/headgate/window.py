@@ -20,6 +20,9 @@ else:
     except ImportError:
         from headgate import _cython as cython
 
+if cython.compiled:
+    from cython.cimports.headgate.block import begin
+
 # What can come of a call. One that was rejected was never made.
 SUCCESS = 0
 FAILURE = 1
@@ -75,7 +78,7 @@ class Window:
         self.latest = 0
         self.view = array("q", bytes(8 * CELLS * buckets))
         if cython.compiled:
-            self.cells = cython.address(self.view[0])
+            self.cells = begin(self.view)
         else:
             self.cells = self.view
             self.sums = [0] * CELLS

@@ -18,7 +18,7 @@ import pytest
 import headgate
 from headgate import FixedWindow, SlidingLog, SlidingWindow, StoreUnavailable, TokenBucket
 from headgate.algorithms.limit import Limit
-from headgate.stores.flat.rows import shape
+from headgate.stores.flat.ground import shape
 from headgate.stores.shared.facts import PAGE
 from headgate.stores.shared.store import SharedStore
 from tests.stores.stepping import halted, observed, watch

@@ -16,7 +16,7 @@ cdef class Desk:
     cdef long long base
     cdef long long stride
     cdef long long* cells
-    cdef long long[::1] view
+    cdef object view
     cdef void note(self, long long row) noexcept nogil
     cdef void done(self) noexcept nogil
     cdef void undo(self) noexcept nogil

@@ -25,6 +25,7 @@ else:
         from headgate import _cython as cython
 
 if cython.compiled:
+    from cython.cimports.headgate.block import begin
     from cython.cimports.headgate.stores.flat.mutex import fence
 
 # Cells from the beginning of the desk; with the mutex before it, the mark is in its cache line.
@@ -53,7 +54,7 @@ class Desk:
         self.stride = stride
         self.view = block
         if cython.compiled:
-            self.cells = cython.address(self.view[0])
+            self.cells = begin(self.view)
         else:
             self.cells = block
 

@@ -20,7 +20,7 @@ cdef class Rows:
     cdef readonly long long evicted
     cdef readonly long long crowded
     cdef Desk desk
-    cdef long long[::1] view
+    cdef object view
     cdef long long* cells
     cdef long long offsets[8]
     cdef long long search(self, long long mark) noexcept nogil

@@ -19,11 +19,11 @@ Nothing here takes a lock: whoever calls has it.
 
 from __future__ import annotations
 
-import mmap
 from typing import TYPE_CHECKING, Any
 
 from headgate.algorithms.limit import Limit
-from headgate.stores.flat.desk import Desk, length
+from headgate.stores.flat.desk import Desk
+from headgate.stores.flat.ground import private, shape
 
 if TYPE_CHECKING:
     from headgate import _cython as cython
@@ -32,6 +32,9 @@ else:
         import cython
     except ImportError:
         from headgate import _cython as cython
+
+if cython.compiled:
+    from cython.cimports.headgate.block import begin
 
 GROUP = 8
 MOST = 8
@@ -80,7 +83,7 @@ class Rows:
         self.desk = None if block is None else Desk(block, room, self.stride)
         self.view = private(room) if block is None else block
         if cython.compiled:
-            self.cells = cython.address(self.view[0])
+            self.cells = begin(self.view)
         else:
             # Interpreted, a list is twice as quick; it is only too large for large rows.
             listed = block is None and room <= LISTED
@@ -276,25 +279,3 @@ class Rows:
                 total += 1
             number += 1
         return total
-
-
-def shape(limits: tuple[Limit, ...], capacity: int) -> tuple[int, int, int]:
-    """How many groups there are, how long a row is, and how many cells come before a desk."""
-    # Three quarters more rows than keys: in fuller groups, live rows would have to be given up.
-    groups = max(2, -(-capacity * 7 // 32))
-    stride = 2 + sum(limit.width for limit in limits)
-    # Behind the groups stand the row that newcomers share and a row just to look at.
-    cells = (groups * 8 + 2) * stride
-    return groups, stride, -(-cells // 8) * 8
-
-
-def extent(limits: tuple[Limit, ...], capacity: int) -> int:
-    """How many cells a block has to have."""
-    _, stride, cells = shape(limits, capacity)
-    return cells + length(stride)
-
-
-def private(cells: int) -> memoryview:
-    """Memory of this process; what is not touched costs nothing."""
-    memory = mmap.mmap(-1, cells * 8, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    return memoryview(memory).cast("q")

@@ -13,7 +13,7 @@ from headgate.algorithms.limit import Limit
 from headgate.clock import Clock, SystemClock
 from headgate.errors import StoreUnavailable
 from headgate.stores.flat.gate import form
-from headgate.stores.flat.rows import extent, shape
+from headgate.stores.flat.ground import extent, shape
 from headgate.stores.flat.seal import Seal
 from headgate.stores.flat.table import Table
 from headgate.stores.shared.cabinet import Cabinet, divide
