@@ -38,7 +38,8 @@ run: $(PACKAGE) ## a burst against every algorithm, drawn in the terminal
 # The source tree never holds compiled modules, so PYTHONPATH=src is the interpreted form. What is about
 # modules that are never compiled, the text of the source, or the tests' own servers, has no form and
 # runs once; of what is made up at random, the second form, of the same source, gets less.
-FORMLESS := $(addprefix --ignore tests/,servers permits pacer retry adaptive guard house)
+FORMLESS := $(addprefix --ignore tests/,servers permits pacer retry adaptive guard house docs \
+	conformance/test_differential.py conformance/test_laws.py limiter/test_types.py)
 
 test: check ## everything: check, then the suite compiled, then interpreted
 ifeq ($(PURE),)

@@ -144,7 +144,7 @@ def test_cancelled_at_every_await_nothing_leaks(
         turns += 1
 
     # On the machine's own clock, it depends on how fast the machine is.
-    assert turns > (3 if clock else 0)
+    assert turns > 3 or clock is None
 
 
 async def cancelled_after(turns: int, scene: Scene, pacer: Pacer, place: int) -> bool:
