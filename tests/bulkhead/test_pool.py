@@ -273,14 +273,20 @@ def test_a_caller_that_is_interrupted_leaves_and_the_call_keeps_its_place(hang: 
     class Interrupted(BaseException):
         """What a signal raises in the main thread."""
 
+    noticed = threading.Event()
+
     def interrupt(*_: object) -> None:
-        raise Interrupted
+        if not noticed.is_set():
+            noticed.set()
+            raise Interrupted
 
     caller = threading.get_ident()
 
     def work() -> str:
-        # To that thread: one that waits is not woken by a signal that another got.
-        signal.pthread_kill(caller, signal.SIGUSR1)
+        # To that thread: one that waits is not woken by a signal that another got. And again: one
+        # that comes just before a thread begins to wait is not noticed while it does.
+        while not noticed.wait(0.01):
+            signal.pthread_kill(caller, signal.SIGUSR1)
         return hang()
 
     before = signal.signal(signal.SIGUSR1, interrupt)
