@@ -78,30 +78,30 @@ def test_a_file_says_what_it_is(tmp_path: Path) -> None:
     assert said == {
         "version": "1",
         "holds": "permits",
-        "limit": "3",
         "capacity": "100",
         "size": str(path.stat().st_size),
     }
 
 
-@pytest.mark.parametrize(
-    ("limit", "capacity", "has", "wants"),
-    [
-        (5, 100, "limit 3", "limit 5"),
-        (3, 99, "capacity 100", "capacity 99"),
-        (1, 7, "limit 3, capacity 100", "limit 1, capacity 7"),
-    ],
-)
-def test_programs_that_do_not_agree_are_told_about_what(
-    tmp_path: Path, limit: int, capacity: int, has: str, wants: str
-) -> None:
+def test_programs_that_do_not_agree_are_told_about_what(tmp_path: Path) -> None:
     inside = opened(tmp_path)
     with pytest.raises(StoreMismatch) as caught:
-        opened(tmp_path, limit, capacity)
+        opened(tmp_path, LIMIT, 99)
 
     path = next(tmp_path.rglob("*.permits"))
-    assert str(caught.value) == f"{path}: it has {has}, this program wants {wants}, and {ADVICE}"
+    assert str(caught.value) == (
+        f"{path}: it has capacity 100, this program wants capacity 99, and {ADVICE}"
+    )
     assert free(inside) == LIMIT
+
+
+def test_while_a_limit_is_being_changed_all_count_together(tmp_path: Path) -> None:
+    before, after = opened(tmp_path), opened(tmp_path, 5)
+    for _ in range(LIMIT):
+        assert before.enter("a") is not None
+
+    assert before.enter("a") is None
+    assert [after.enter("a") is not None for _ in range(3)] == [True, True, False]
 
 
 def test_another_limit_is_taken_up_when_nobody_is_there(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_a_limiters_file_is_not_taken_for_one_of_permits(tmp_path: Path) -> None
     path.unlink()
     path.hardlink_to(rows)
 
-    with pytest.raises(StoreMismatch, match=r"it has .*limits .*, this program wants .*limit 3"):
+    with pytest.raises(StoreMismatch, match=r"it has .*limits .*, this program wants holds permits"):
         opened(tmp_path)
 
     assert ledger.peek("a", 0, 1_800_000_000_000_000).remaining == 6

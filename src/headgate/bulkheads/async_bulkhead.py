@@ -70,6 +70,10 @@ class AsyncBulkhead:
 
         return only
 
+    def change(self, limit: int) -> None:
+        """Have so many places from now on. See `Bulkhead.change`."""
+        self._bulkhead.change(limit)
+
     async def inside(self, key: str = "") -> int:
         """How many places are held now."""
         count: Any = self._bulkhead.inside(key)

@@ -120,6 +120,16 @@ class Bulkhead:
 
         return decorate
 
+    def change(self, limit: int) -> None:
+        """Have so many places from now on; who is inside stays, and who fits now comes in."""
+        if self.adaptive is not None:
+            raise ValueError("Bulkhead: a limit that finds itself is not changed")
+        self.limit = whole("Bulkhead", "limit", limit, 1)
+        if self.permits is not None:
+            self.permits.limit = self.limit
+        for room in list(self.rooms.values()):
+            self.ring(room, list(room.resize(self.limit, self.time())))
+
     def inside(self, key: str = "") -> int:
         """How many places are held now."""
         if self.permits is not None:
@@ -236,10 +246,8 @@ class Bulkhead:
 
     def _share(self) -> None:
         # Those of this process who want a place stand in line, and only the first asks for it.
-        for word, given in (
-            ("a limit that finds itself", self.adaptive),
-            ("partitions", self.parts),
-        ):
+        unfit = (("a limit that finds itself", self.adaptive), ("partitions", self.parts))
+        for word, given in unfit:
             if given:
                 raise ValueError(
                     f"Bulkhead: {word} is for one process; leave out the store, or that"

@@ -93,10 +93,10 @@ class SharedPermits:
             segment.admit()
 
     def _facts(self) -> dict[str, str]:
+        # The limit is none of them: who is inside is inside under any, while it is being changed.
         return {
             "version": VERSION,
             "holds": "permits",
-            "limit": str(self.limit),
             "capacity": str(self.capacity),
             "boot": self._charter.boot,
             "seed": self._charter.sign,
