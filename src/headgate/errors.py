@@ -12,6 +12,7 @@
     ├── StoreMismatch         two programs want one store in two ways (also a ValueError)
     ├── RateError             a rate is misspelled (also a ValueError)
     ├── LimitError            a limit cannot be kept exactly (also a ValueError)
+    ├── RulesError            rules are wrong, each problem with its place (also a ValueError)
     └── MissingExtra          an optional dependency is absent (also an ImportError)
 
 A no is a value: `take` returns a false `Decision`, and only those who asked to wait meet
@@ -22,7 +23,7 @@ contains a key: keys are often names or addresses, and messages end in logs.
 from __future__ import annotations
 
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from headgate.decision import Decision
@@ -205,6 +206,47 @@ class RateError(HeadgateError, ValueError):
 
 class LimitError(HeadgateError, ValueError):
     """The limit is spelled well but cannot be kept exactly, for instance beyond 2**53."""
+
+
+class Problem(NamedTuple):
+    """One thing that is wrong with rules: where, and what would be right.
+
+    `path` leads to it from the top, as in `("rules", 2, "limit")`; `line` and `column` count from
+    1, and are 0 where the rules are no text. A warning leaves the rules as good as they are.
+    """
+
+    message: str
+    path: tuple[str | int, ...] = ()
+    file: str = ""
+    line: int = 0
+    column: int = 0
+    warning: bool = False
+
+    def __str__(self) -> str:
+        place = f"{self.file or 'rules'}:{self.line}:{self.column}: " if self.line else ""
+        if self.file and not self.line:
+            place = f"{self.file}: "
+        trail = spelled(self.path)
+        said = f"{place}{trail}: {self.message}" if trail else f"{place}{self.message}"
+        # What is quoted may come from anywhere: no control character of it may reach a terminal.
+        return said if said.isprintable() else said.encode("unicode_escape").decode("ascii")
+
+
+def spelled(path: tuple[str | int, ...]) -> str:
+    """The way to a place as people write it: `rules[2].limit`."""
+    said = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return said.removeprefix(".")
+
+
+class RulesError(HeadgateError, ValueError):
+    """Rules are wrong, and `problems` says in how many ways; nothing was changed by them."""
+
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
+        super().__init__(problems)
+        self.problems = problems
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.problems))
 
 
 class MissingExtra(HeadgateError, ImportError):

@@ -31,6 +31,7 @@ from headgate.testing.traffic import (
     poisson,
     steady,
 )
+from headgate.testing.trial import Trial
 
 __all__ = [
     "Answer",
@@ -43,6 +44,7 @@ __all__ = [
     "Request",
     "Row",
     "Trace",
+    "Trial",
     "admitted",
     "assert_admits",
     "assert_bounded",

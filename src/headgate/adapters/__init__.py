@@ -1,0 +1,1 @@
+"""Adapters: what rules decide, spoken in the tongue of each framework."""

@@ -1,0 +1,204 @@
+"""Herald: what became of a request, told over HTTP. The same words in every framework."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from math import inf
+from typing import Any, NamedTuple
+
+from headgate.adapters.http import problem
+from headgate.adapters.http.dialects import Fields, Headers, Policy, Standing
+from headgate.algorithms.limit import Limit
+from headgate.decision import Decision
+from headgate.rules.entry import Entry, Refusal
+from headgate.rules.over import Degrade, Redirect
+from headgate.rules.ruling import Lane, Ruling
+
+Answer = tuple[int, Fields, bytes]
+
+# What a refusal of the rules is called in a problem.
+KINDS = {
+    "limit": "quota",
+    "capacity": "capacity",
+    "denied": "denied",
+    "key": "denied",
+    "unavailable": "unavailable",
+}
+# Those who were refused together are told to come back over so much longer a time.
+JITTER = 0.1
+# These get more by the moment; what is left of the others is all there is until they reset.
+STEADY = ("TokenBucket", "GCRA", "LeakyBucket", "WarmUp")
+
+
+class Told(NamedTuple):
+    """What is known of a lane before any request: its policies, each by name with its pace.
+
+    The pace is how many seconds a unit takes, infinite where units come all at once.
+    """
+
+    policies: list[Policy]
+    paces: dict[str, tuple[Policy, float]]
+
+
+class Herald:
+    """Tells of entries in the dialects that the rules name."""
+
+    __slots__ = ("_clock", "_headers", "_luck", "_notices", "_silent")
+
+    def __init__(
+        self,
+        dialects: tuple[str, ...],
+        clock: Callable[[], int],
+        luck: Callable[[], float] = random.random,
+    ) -> None:
+        self._headers = Headers(tuple(dialects))
+        self._silent = tuple(dialects) == ("none",)
+        self._clock = clock
+        self._luck = luck
+        self._notices: dict[tuple[str, int], problem.Notice] = {}
+
+    def fields(self, entry: Entry) -> Fields:
+        """The headers that tell how the limits stand which the request met."""
+        passes = entry.passes
+        if len(passes) == 1 and not entry.places and passes[0].ruling.rule.headers:
+            # Most requests meet one rule.
+            told = passes[0].lane.told or describe(passes[0].lane)
+            stands = standing(told.paces, passes[0].decision)
+            now = 0.0 if self._headers.newest else self._clock() / 1e6
+            return self._headers.render(told.policies, (stands,), now)
+        return [] if self._silent else self._several(entry)
+
+    def _several(self, entry: Entry) -> Fields:
+        policies: list[Policy] = []
+        standings: list[Standing] = []
+        for one in entry.passes:
+            if one.ruling.rule.headers:
+                told = one.lane.told or describe(one.lane)
+                policies += told.policies
+                standings.append(standing(told.paces, one.decision))
+        for ruling, lane, key in entry.places:
+            if ruling.rule.headers:
+                policies.append(crowd(ruling, lane))
+                standings += room(policies[-1], lane, key)
+        if not policies:
+            return []
+        return self._headers.render(policies, standings, self._clock() / 1e6)
+
+    def answer(self, entry: Entry, accept: str = "") -> Answer:
+        """The answer to a request that was refused."""
+        refusal = entry.refusal
+        if refusal is None:
+            raise ValueError("the request was not refused")
+        rule = refusal.rule
+        if refusal.kind == "denied" and rule.deny.body:
+            return ready(rule.deny.status, {}, rule.deny.body, [])
+        fields = self.fields(entry)
+        if refusal.kind not in ("denied", "key"):
+            if isinstance(rule.over, Redirect):
+                place = (b"location", rule.over.to.encode("ascii"))
+                return rule.over.status, [place, problem.UNSTORED, (b"content-length", b"0")], b""
+            if isinstance(rule.over, Degrade):
+                return ready(rule.over.status, rule.over.headers, rule.over.body, fields)
+        status, headers, body = self._problem(refusal, accept)
+        return status, headers + fields, body
+
+    def _problem(self, refusal: Refusal, accept: str) -> Answer:
+        kind = KINDS[refusal.kind]
+        policy = refusal.policy or refusal.rule.name
+        wait = refusal.retry_after
+        if kind == "quota" and 0.0 < wait < inf and problem.preferred(accept) is problem.JSON:
+            return self._notice(policy, refusal.status).answer(wait)
+        said = problem.Refusal(
+            refusal.status or problem.status(kind, wait),
+            kind,
+            () if kind == "denied" else (policy,),
+            wait,
+            detail(refusal, policy),
+        )
+        return said.answer(accept, JITTER if kind == "capacity" else 0.0, self._luck())
+
+    def _notice(self, policy: str, status: int) -> problem.Notice:
+        # There are as many as there are policies.
+        found = self._notices.get((policy, status))
+        if found is None:
+            found = problem.Notice(status or problem.status("quota"), policy)
+            self._notices[policy, status] = found
+        return found
+
+
+def describe(lane: Lane) -> Told:
+    """What is known of a lane, kept with it."""
+    policies = [policy(limit) for limit in lane.limits]
+    paces = {}
+    for limit, one in zip(lane.limits, policies, strict=True):
+        steady = type(limit).__name__ in STEADY and limit.rate.count > 0
+        paces[one.name] = (one, limit.rate.seconds / limit.rate.count if steady else inf)
+    told = lane.told = Told(policies, paces)
+    return told
+
+
+def policy(limit: Limit) -> Policy:
+    """A limit as a policy: what it holds, and how long it takes to hold as much again."""
+    count = limit.rate.count
+    window = limit.rate.seconds
+    if type(limit).__name__ in STEADY and count > 0:
+        window = window * limit.limit / count
+    unit = "content-bytes" if limit.rate.in_bytes else "requests"
+    return Policy(limit.name, limit.limit, min(window, 1e14), unit)
+
+
+def standing(paces: dict[str, tuple[Policy, float]], decision: Decision) -> Standing:
+    """How the tightest limit stands after a decision."""
+    policy, pace = paces.get(decision.rule) or next(iter(paces.values()))
+    left = decision.remaining
+    if not decision.allowed:
+        wait = decision.retry_after
+        return Standing(policy, max(0, left), None if wait == inf else wait)
+    if left > 0:
+        return Standing(policy, left, decision.reset_after)
+    # Nothing is left, but in the time that one unit takes there is one more.
+    return Standing(policy, 0, min(decision.reset_after, pace))
+
+
+def crowd(ruling: Ruling, lane: Lane) -> Policy:
+    """How many at once, as a policy."""
+    name = f"{ruling.name}:concurrent" if lane.limiter is not None else ruling.name
+    return Policy(name, lane.most, 0.0, "concurrent-requests")
+
+
+def room(policy: Policy, lane: Lane, key: str) -> list[Standing]:
+    """How many places are left, where that is known here."""
+    permits = getattr(lane.bulkhead, "permits", lane)
+    if permits is not None and getattr(permits, "remote", True):
+        return []
+    return [Standing(policy, max(0, lane.most - lane.bulkhead.inside(key)), None)]
+
+
+def ready(status: int, headers: Any, body: str, fields: Fields) -> Answer:
+    """An answer kept ready."""
+    content = body.encode("utf-8", "surrogatepass")
+    said = [
+        (name.lower().encode("ascii"), value.encode("latin-1")) for name, value in headers.items()
+    ]
+    if not any(name == b"content-type" for name, _ in said):
+        kind = b"application/json" if body[:1] in ("{", "[") else b"text/plain; charset=utf-8"
+        said.append((b"content-type", kind))
+    length = (b"content-length", b"%d" % len(content))
+    return status, [*said, length, problem.UNSTORED, *fields], content
+
+
+def detail(refusal: Refusal, policy: str) -> str:
+    """One sentence for whoever reads the answer; no key is in it."""
+    wait = refusal.retry_after
+    if refusal.kind == "denied":
+        return ""
+    if refusal.kind == "key":
+        return "The request does not say who it is from."
+    if refusal.kind == "unavailable":
+        return "Nobody knows whether this is within the limit."
+    if refusal.kind == "capacity":
+        return f'"{policy}" has no room for it now.'
+    if wait == inf:
+        return f'Policy "{policy}" never allows as much at once.'
+    return problem.exceeded(policy, problem.seconds(wait))

@@ -1,0 +1,1 @@
+"""The command line: what rules say, before they are put to work."""

@@ -1,0 +1,128 @@
+"""Reports: what good rules say, as a table for people or as plain data."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from headgate.cli.routes import Way, met, usual
+from headgate.cli.trouble import harmless, lines, plainly
+from headgate.cli.words import deeds, keyed, meets, otherwise
+from headgate.errors import MissingExtra, Problem
+from headgate.rules.documents.document import format_of
+from headgate.rules.documents.document import read as document
+from headgate.rules.lint import warnings
+from headgate.rules.rules import Rules
+from headgate.rules.store import masked
+
+# Where nobody looks on, lines are as long as they need to be.
+ENDLESS = 1000
+HEADS = ("rule", "meets", "key", "may", "over", "mode")
+
+
+class Found(NamedTuple):
+    """Good rules, and what they may not mean, each with its place."""
+
+    file: str
+    rules: Rules
+    warnings: tuple[Problem, ...]
+
+
+def read(file: str) -> Found:
+    """The rules of a file; raises `RulesError` with all that is wrong."""
+    rules = Rules.load(file)
+    with open(file, "rb") as opened:
+        written = document(opened.read(), format_of(file), file)
+    placed = []
+    for warning in warnings(rules):
+        line, column = written.place(warning.path)
+        placed.append(warning._replace(file=file, line=line, column=column))
+    return Found(file, rules, tuple(placed))
+
+
+def told(found: Found, routes: tuple[tuple[str, str], ...]) -> str:
+    """All of it in JSON."""
+    ways = [Way(f"{method} {path}", method, path) for method, path in routes]
+    said = {
+        "file": found.file,
+        "good": True,
+        "version": found.rules.digest,
+        "store": masked(found.rules.store),
+        "rules": [dict(zip(HEADS, row, strict=True)) for row in rows(found.rules)],
+        "routes": [
+            {"route": way.label, "rules": [{"rule": rule.name, "if": also}
+                                           for rule, also in met(found.rules, way)]}
+            for way in ways or usual(found.rules)
+        ],
+        "warnings": [plainly(warning) for warning in found.warnings],
+    }  # fmt: skip
+    return json.dumps(said, indent=2)
+
+
+def show(found: Found, routes: tuple[tuple[str, str], ...]) -> None:
+    """All of it for people."""
+    console = screen()
+    rules = found.rules
+    count = "1 rule" if len(rules.rules) == 1 else f"{len(rules.rules)} rules"
+    head = f"{found.file}: {count}, version {rules.digest}, kept in {masked(rules.store)}"
+    console.out(harmless(head), highlight=False)
+    if rules.rules:
+        draw(console, HEADS, rows(rules))
+    ways = [Way(f"{method} {path}", method, path) for method, path in routes] or usual(rules)
+    if ways:
+        draw(console, ("route", "rules"), [(way.label, crossed(rules, way)) for way in ways])
+    if found.warnings:
+        console.out("")
+    for line in lines(found.file, found.warnings):
+        console.out(line, highlight=False)
+
+
+def screen() -> Any:
+    """Where it is written: in colour where somebody looks on and has not asked for none."""
+    try:
+        from rich.console import Console  # noqa: PLC0415 - only who prints a table needs it
+    except ImportError:
+        raise MissingExtra("cli") from None
+    seen = sys.stdout.isatty()
+    coloured = seen and not os.environ.get("NO_COLOR")
+    return Console(
+        file=sys.stdout, width=None if seen else ENDLESS, color_system="auto" if coloured else None
+    )
+
+
+def draw(console: Any, heads: tuple[str, ...], filled: Sequence[tuple[str, ...]]) -> None:
+    """A table without rules around its cells, and nothing behind its lines."""
+    from rich.table import Table  # noqa: PLC0415 - as above
+    from rich.text import Text  # noqa: PLC0415 - as above
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for head in heads:
+        table.add_column(head, overflow="fold")
+    for row in filled:
+        table.add_row(*[Text(harmless(cell)) for cell in row])
+    with console.capture() as drawn:
+        console.print(table)
+    for line in ("", *drawn.get().splitlines()):
+        sys.stdout.write(f"{line.rstrip()}\n")
+
+
+def rows(rules: Rules) -> list[tuple[str, ...]]:
+    """What each rule is, in words."""
+    return [
+        (rule.name, meets(rule), keyed(rule), deeds(rule), otherwise(rule), mode(rule.mode, rule))
+        for rule in rules.rules
+    ]
+
+
+def mode(said: str, rule: Any) -> str:
+    """Whether it is enforced, and for how many."""
+    return said if rule.rollout == 100 or said == "shadow" else f"{said} for {rule.rollout:g}%"
+
+
+def crossed(rules: Rules, way: Way) -> str:
+    """The rules of one route, in order."""
+    found = [f"{rule.name} (if {also})" if also else rule.name for rule, also in met(rules, way)]
+    return ", ".join(found) or "none"

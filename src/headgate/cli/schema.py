@@ -1,0 +1,15 @@
+"""`headgate schema`: the JSON Schema of rule files, for editors."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+
+@click.command()
+def schema() -> None:
+    """Print the JSON Schema of rule files, which editors check and complete by."""
+    from headgate.rules.schema import schema as rules  # noqa: PLC0415 - only who asks needs it
+
+    click.echo(json.dumps(rules(), indent=2))

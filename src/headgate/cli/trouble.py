@@ -1,0 +1,68 @@
+"""Trouble: problems as people read them, each with its line of the file and a mark under it.
+
+A line of a rule file may hold a password, and anything else that a terminal would obey: neither is
+shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from headgate.errors import Problem, spelled
+
+# As much of a line as is shown around the place.
+WIDTH = 100
+SECRET = re.compile(r"([a-z+]+://).*@")
+OPTIONS = re.compile(r"((?:redis|valkey|unix)[a-z+]*://[^\s\"'?]*\?)[^\s\"']*")
+
+
+def lines(file: str, problems: tuple[Problem, ...]) -> Iterator[str]:
+    """What to say, line by line."""
+    source = text(file)
+    for problem in problems:
+        yield masked(f"{'warning: ' if problem.warning else ''}{problem}")
+        if 0 < problem.line <= len(source):
+            yield from pointed(source[problem.line - 1], problem.column)
+
+
+def plainly(problem: Problem) -> dict[str, Any]:
+    """A problem as plain data."""
+    return {
+        "message": masked(problem.message),
+        "path": spelled(problem.path),
+        "line": problem.line,
+        "column": problem.column,
+    }
+
+
+def text(file: str) -> list[str]:
+    """The lines of the file, as far as it can be read."""
+    try:
+        with open(file, encoding="utf-8-sig", errors="replace", newline="") as opened:
+            return re.split(r"\r\n|\r|\n", opened.read(1 << 20))
+    except (OSError, ValueError):
+        return []
+
+
+def pointed(line: str, column: int) -> Iterator[str]:
+    """The line, and a caret under the column; of a long line only what is around it."""
+    plain, before = harmless(masked(line)), harmless(masked(line[: column - 1]))
+    # What was masked may have begun before the place and ended after it.
+    sure = plain.startswith(before)
+    start = max(0, len(before) - WIDTH * 3 // 4) if sure else 0
+    begun = "..." if start else ""
+    yield f"  {begun}{plain[start : start + WIDTH]}".rstrip()
+    if sure:
+        yield f"  {' ' * (len(begun) + len(before) - start)}^"
+
+
+def masked(line: str) -> str:
+    """The line without what nobody else may know."""
+    return OPTIONS.sub(r"\1***", SECRET.sub(r"\1***@", line))
+
+
+def harmless(line: str) -> str:
+    """The line with nothing in it that moves a cursor."""
+    return "".join(one if one.isprintable() else " " if one == "\t" else "?" for one in line)

@@ -1,0 +1,1 @@
+"""Documents: what a file of rules says, and where it says it."""

@@ -1,0 +1,131 @@
+"""Shelf: the limiters, bulkheads and breakers of rules, by name, so that new rules find the old.
+
+Each is made when it is first asked for. When rules change, what has the same terms goes on as it
+is; a limiter in this process or machine whose limits changed carries its keys over; on a server,
+keys under changed limits begin anew.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from headgate.algorithms.limit import Limit
+from headgate.async_limiter import AsyncLimiter
+from headgate.bulkheads.async_bulkhead import AsyncBulkhead
+from headgate.bulkheads.bulkhead import Bulkhead
+from headgate.clock import Clock
+from headgate.errors import LimitError
+from headgate.fork import follow
+from headgate.intake import named
+from headgate.limiter import Limiter
+from headgate.stores.memory import MemoryStore
+
+# A rule without a key counts under one; this many rows are plenty.
+LONE = 64
+
+
+class Shelf:
+    """What is alive on one store, in one colour."""
+
+    def __init__(self, url: str, clock: Clock | None, awaited: bool) -> None:
+        self.url = url
+        self.clock = clock
+        # Whether what is asked has to be awaited: a server, from an event loop.
+        self.near = url.startswith(("memory:", "shared:"))
+        self.far = awaited and not self.near
+        # Which rules are in force: those that came before change nothing any more.
+        self.era = 0
+        self._store: Any = None
+        self._lone = MemoryStore(LONE)
+        self._things: dict[tuple[str, str], tuple[Any, Any]] = {}
+        self._begin()
+        follow(self, Shelf._begin)
+
+    def limiter(
+        self, era: int, name: str, limits: tuple[Limit, ...], mode: str, alone: bool
+    ) -> Any:
+        """The limiter of this name; under these limits from now on, unless newer rules have it."""
+        # What is near is always there, and only in memory those without a key are kept apart.
+        apart = alone and self.url.startswith("memory:")
+        terms = (limits, "" if self.near else mode, apart)
+        with self._lock:
+            found, old = self._things.get(("limiter", name), (None, None))
+            if found is not None and (old == terms or era < self.era):
+                return found
+            if found is not None:
+                found = changed(found, limits) if old[1:] == terms[1:] else None
+            if found is None:
+                found = self._limiter(name, limits, mode, alone)
+            self._things["limiter", name] = (found, terms)
+        return found
+
+    def bulkhead(self, era: int, name: str, limit: int, queue: int) -> Any:
+        """The bulkhead of this name; those inside stay inside when its limit changes."""
+        terms = (limit, queue)
+        with self._lock:
+            found, old = self._things.get(("bulkhead", name), (None, None))
+            if found is not None and (old == terms or era < self.era):
+                return found
+            if found is not None and old[1] == queue:
+                found.change(limit)
+            else:
+                found = self._bulkhead(name, limit, queue)
+            self._things["bulkhead", name] = (found, terms)
+        return found
+
+    def thing(self, era: int, kind: str, name: str, terms: Any, make: Callable[[], Any]) -> Any:
+        """What has this name and these terms; made anew for others, unless newer rules have it."""
+        with self._lock:
+            found, old = self._things.get((kind, name), (None, None))
+            if found is None or (old != terms and era >= self.era):
+                found = make()
+                self._things[kind, name] = (found, terms)
+        return found
+
+    def keep(self, names: set[str], era: int) -> None:
+        """Have rules of these names in force from now on; what is no longer asked for goes."""
+        with self._lock:
+            self.era = era
+            for kind, name in [*self._things]:
+                # A shared store keeps a limiter by its name, so that one which comes back has to be
+                # the one that was there.
+                lasting = kind == "limiter" and self.url.startswith("shared:")
+                if name.partition("@")[0] not in names and not lasting:
+                    del self._things[kind, name]
+
+    def close(self) -> Any:
+        """Close the store, if it has to be; awaited if the store is."""
+        store, self._store = self._store, None
+        return store.close() if hasattr(store, "close") else None
+
+    def _limiter(self, name: str, limits: tuple[Limit, ...], mode: str, alone: bool) -> Any:
+        kind = AsyncLimiter if self.far else Limiter
+        if self._store is None:
+            self._store = named(self.url, self.far)
+        store = self._store
+        if isinstance(store, MemoryStore):
+            # In memory this shelf is what names are for.
+            name, store = "", self._lone if alone else store
+        return kind(*limits, store=store, name=name, clock=self.clock, when_unavailable=mode)
+
+    def _bulkhead(self, name: str, limit: int, queue: int) -> Any:
+        kind = AsyncBulkhead if self.far else Bulkhead
+        store = self.url.removeprefix("leased+")
+        return kind(limit, queue=queue, store=store, name=name, clock=self.clock)
+
+    def _begin(self) -> None:
+        # In a forked child nobody holds the lock.
+        self._lock = threading.Lock()
+
+
+def changed(limiter: Any, limits: tuple[Limit, ...]) -> Any:
+    """The limiter under other limits, or None if it cannot carry its keys over."""
+    if not isinstance(limiter, Limiter):
+        return None
+    try:
+        limiter.change(*limits)
+    except LimitError:
+        return None
+    return limiter

@@ -1,0 +1,289 @@
+"""Visits: a request goes through the rules it meets, told once as flows for both colours.
+
+First every rule that counts is asked, each taking what the request costs; then, if one of them says
+to wait, all is waited for at once; then places are held, and breakers asked last, right before the
+request goes in. Where one refuses, what the others took is given back: a refused request has spent
+nothing. What a flow yields is a function to be called, and awaited if its answer can be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import inf
+from typing import Any
+
+from headgate.drive import Flow
+from headgate.errors import BulkheadFull, StoreUnavailable
+from headgate.rules.entry import Entry, Pass, Refusal
+from headgate.rules.over import Degrade, Redirect
+from headgate.rules.request import Request
+from headgate.rules.ruling import Lane, Ruling
+from headgate.rules.tally import count
+
+Plan = Callable[[Request], str]
+Later = list[tuple[Ruling, Lane | None, str]]
+# How long to stay away where nobody knows how long it takes.
+SOON = 1.0
+
+
+class Hands:
+    """How one colour does what takes time: sleeping, and waiting for a place."""
+
+    __slots__ = ("far", "hold", "sleep")
+
+    def __init__(
+        self, far: bool, sleep: Callable[[float], Any], hold: Callable[[Any], Any]
+    ) -> None:
+        self.far = far
+        self.sleep = sleep
+        self.hold = hold
+
+
+def enter(entry: Entry, rulings: Sequence[Ruling], plan: Plan, hands: Hands) -> Flow[Entry]:
+    """Take the request of an entry through the rules it meets."""
+    later: Later = []
+    try:
+        yield from ask(entry, rulings, plan, hands, later)
+        if entry.refusal is None and entry.waited > 0.0:
+            yield from rest(entry, hands)
+        for ruling, lane, key in later:
+            if entry.refusal is None:
+                yield from hold(entry, ruling, lane, key, hands)
+        for ruling, _, key in later:
+            if entry.refusal is None:
+                attempt(entry, ruling, key)
+    except BaseException:
+        yield from undo(entry, hands)
+        raise
+    count(entry, rulings)
+    if entry.refusal is not None:
+        yield from undo(entry, hands)
+    else:
+        after = any(one.ruling.afterwards for one in entry.passes)
+        entry.owing = after or bool(entry.slots or entry.calls)
+    return entry
+
+
+def leave(
+    entry: Entry, status: int, header: Callable[[str], str], size: int, hands: Hands
+) -> Flow[None]:
+    """What is due when a request was answered; status 0 if it was not."""
+    entry.owing = False
+    calls, entry.calls = entry.calls, ()
+    for ruling, call in calls:
+        if status == 0 or status in ruling.failures:
+            call.fail()
+        call.end()
+    slots, entry.slots = entry.slots, ()
+    for slot in slots:
+        settle(slot, status)
+    for one in entry.passes:
+        yield from account(one, entry.request, status, header, size, hands)
+
+
+def pour(entry: Entry, size: int, hands: Hands) -> Flow[None]:
+    """Wait until so many bytes of the answer may be sent, by every rule that minds."""
+    bookings: list[Any] = []
+    try:
+        for limiter, key in entry.bandwidth:
+            booking = partial(limiter.reserve, key, size)
+            bookings.append((yield booking) if hands.far else booking())
+        wait = max(booking.wait for booking in bookings)
+        if 0.0 < wait < inf:
+            yield partial(hands.sleep, wait)
+    except BaseException:
+        for booking in bookings:
+            if hands.far:
+                yield booking.cancel
+            else:
+                booking.cancel()
+        raise
+
+
+def ask(
+    entry: Entry, rulings: Sequence[Ruling], plan: Plan, hands: Hands, later: Later
+) -> Flow[None]:
+    """Take what the request costs from every rule that counts."""
+    request = entry.request
+    for ruling in rulings:
+        rule = ruling.rule
+        if rule.deny is not None:
+            refuse(entry, ruling, "", Refusal("denied", rule, rule.deny.status))
+        else:
+            key = "" if ruling.key is None else ruling.key(request)
+            if ruling.key is not None and not key and rule.empty_key != "share":
+                if rule.empty_key == "deny":
+                    refuse(entry, ruling, key, Refusal("key", rule, rule.empty_key_status))
+                continue
+            lane = ruling.lane(plan(request) if ruling.plans else "", key)
+            if lane is not None and lane.limiter is not None:
+                yield from take(entry, ruling, lane, key, hands)
+            if lane is not None and lane.bandwidth is not None:
+                entry.bandwidth = (*entry.bandwidth, (lane.bandwidth, key))
+            if rule.concurrent or rule.adaptive or rule.breaker:
+                later.append((ruling, lane, key))
+        if entry.refusal is not None:
+            return
+
+
+def take(entry: Entry, ruling: Ruling, lane: Lane, key: str, hands: Hands) -> Flow[None]:
+    """Take the cost from one limiter, for now or for the moment it is due."""
+    limiter = lane.limiter
+    cost = ruling.fee.units(entry.request)
+    booking = None
+    if ruling.fee.later:
+        decision = limiter.peek(key, cost)
+        decision = (yield partial(same, decision)) if hands.far else decision
+    else:
+        booking = partial(limiter.reserve, key, cost, ruling.patience)
+        booking = (yield booking) if hands.far else booking()
+        decision = booking.decision
+    entry.passes = (*entry.passes, Pass(ruling, lane, key, cost, decision, booking))
+    if not decision:
+        refuse(entry, ruling, key, refusal(ruling, decision))
+        return
+    wait = decision.retry_after if booking is not None else 0.0
+    if wait > 0.0 and ruling.waiting >= ruling.queue:
+        refuse(entry, ruling, key, Refusal("capacity", ruling.rule, own(ruling), wait))
+    entry.waited = max(entry.waited, wait)
+
+
+def rest(entry: Entry, hands: Hands) -> Flow[None]:
+    """Wait until all that was booked is due."""
+    waiting = [one.ruling for one in entry.passes if one.decision.retry_after > 0.0]
+    for ruling in waiting:
+        ruling.waiting += 1
+    try:
+        yield partial(hands.sleep, entry.waited)
+    finally:
+        for ruling in waiting:
+            ruling.waiting -= 1
+
+
+def hold(entry: Entry, ruling: Ruling, lane: Lane | None, key: str, hands: Hands) -> Flow[None]:
+    """Hold a place in every bulkhead of one rule."""
+    rule = ruling.rule
+    places = [] if lane is None or lane.bulkhead is None else [(lane.bulkhead, key)]
+    for bulkhead, name in [*places, *ruling.guards()]:
+        try:
+            slot = yield from occupy(bulkhead, name, ruling, lane, hands)
+        except BulkheadFull as full:
+            mine = ruling.key is not None and name == key and full.reason != "queue"
+            kind = "limit" if mine else "capacity"
+            refuse(entry, ruling, key, Refusal(kind, rule, own(ruling), SOON, ruling.name))
+        except StoreUnavailable:
+            refuse(entry, ruling, key, Refusal("unavailable", rule, 0, SOON))
+        else:
+            entry.slots = entry.slots if slot is None else (*entry.slots, slot)
+            if lane is not None and name == key and bulkhead is lane.bulkhead:
+                entry.places = (*entry.places, (ruling, lane, key))
+        if entry.refusal is not None:
+            return
+
+
+def occupy(bulkhead: Any, name: str, ruling: Ruling, lane: Lane | None, hands: Hands) -> Flow[Any]:
+    """A place in one bulkhead; where its store cannot be asked, as the rule will have it."""
+    slot = bulkhead.hold(name, ruling.patience)
+    try:
+        yield partial(hands.hold, slot)
+    except StoreUnavailable:
+        mode = ruling.rule.when_unavailable
+        if mode == "deny" or lane is None:
+            raise
+        if mode == "allow":
+            return None
+        slot = ruling.spare(lane).hold(name, ruling.patience)
+        yield partial(hands.hold, slot)
+    return slot
+
+
+def attempt(entry: Entry, ruling: Ruling, key: str) -> None:
+    """Ask the breaker of one rule."""
+    breaker = ruling.breaker()
+    if breaker is None:
+        return
+    call = breaker.hold(key)
+    call.begin()
+    if call:
+        entry.calls = (*entry.calls, (ruling, call))
+        return
+    wait = call.refusal().retry_after
+    refuse(entry, ruling, key, Refusal("capacity", ruling.rule, own(ruling), wait))
+
+
+def undo(entry: Entry, hands: Hands) -> Flow[None]:
+    """Give back all that was taken: the request does not go in."""
+    slots, entry.slots = entry.slots, ()
+    for slot in slots:
+        slot.ignore()
+    calls, entry.calls = entry.calls, ()
+    for _, call in calls:
+        call.ignore()
+        call.end()
+    for one in entry.passes:
+        yield from release(one, hands)
+
+
+def release(one: Pass, hands: Hands) -> Flow[None]:
+    """Give back what one rule took."""
+    booking, one.booking = one.booking, None
+    if booking is None or not booking:
+        return
+    if hands.far:
+        yield booking.cancel
+    else:
+        booking.cancel()
+
+
+def account(
+    one: Pass, request: Request, status: int, header: Callable[[str], str], size: int, hands: Hands
+) -> Flow[None]:
+    """Charge what is only known now, or give back what does not count."""
+    ruling = one.ruling
+    if ruling.counted is not None and status not in ruling.counted:
+        yield from release(one, hands)
+    if not ruling.fee.later or one.lane.limiter is None or not one.decision:
+        return
+    cost = ruling.fee.charge(request, header, size)
+    if cost:
+        answer = one.lane.limiter.debit(one.key, cost)
+        if hands.far:
+            yield partial(same, answer)
+
+
+def settle(slot: Any, status: int) -> None:
+    """Give a place back, with what its limit may learn from how it ended."""
+    if status in (503, 504):
+        slot.dropped()
+    elif status == 0:
+        slot.ignore()
+    else:
+        slot.success()
+
+
+def refuse(entry: Entry, ruling: Ruling, key: str, refused: Refusal) -> None:
+    """Refuse, where the rule is enforced; else remember that it would have been refused."""
+    if ruling.enforced(key):
+        entry.refusal = refused
+    else:
+        entry.shadowed = (*entry.shadowed, ruling.rule)
+
+
+def refusal(ruling: Ruling, decision: Any) -> Refusal:
+    """What a limiter's no is called."""
+    if decision.reason == "unavailable":
+        return Refusal("unavailable", ruling.rule, 0, SOON)
+    wait = inf if decision.reason == "never" else decision.retry_after
+    return Refusal("limit", ruling.rule, own(ruling), wait, decision.rule)
+
+
+def own(ruling: Ruling) -> int:
+    """The status that the rule will have, if it says so."""
+    over = ruling.rule.over
+    return 0 if isinstance(over, (Degrade, Redirect)) else int(over.status)
+
+
+def same(answer: Any) -> Any:
+    """What is awaited, if it can be."""
+    return answer

@@ -1,0 +1,22 @@
+"""When: the kind of a rule's expression."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headgate.rules.expression import Expression
+from headgate.rules.kinds import Misfit, Plain
+
+
+def _expression(given: Any) -> Expression:
+    if isinstance(given, Expression):
+        return given
+    if not isinstance(given, str):
+        raise Misfit
+    return Expression(given)
+
+
+WHEN = Plain(
+    'an expression such as header.x-beta == "1"', _expression,
+    {"type": "string", "minLength": 1, "maxLength": 1000}, str,
+)  # fmt: skip
