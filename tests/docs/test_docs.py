@@ -11,6 +11,7 @@ import pytest
 import headgate
 import plots
 import tables
+from headgate.rules import Rules
 from pictures import figures
 
 ROOT = Path(__file__).parents[2]
@@ -25,7 +26,7 @@ OWNED = [
     *range(1, 12), 18, 19, *range(21, 117), 121, 124, 127, 131, 133, *range(141, 153),
     *range(159, 177), 178, *range(187, 201),
 ]  # fmt: skip
-KINDS = {"python", "console", "text", "mermaid", "sh", "toml", "lua"}
+KINDS = {"python", "console", "text", "mermaid", "sh", "toml", "lua", "yaml"}
 LARGEST = 150_000
 SERVER = "redis://localhost"
 
@@ -47,6 +48,8 @@ def test_every_example_is_true(page: Path, request: pytest.FixtureRequest) -> No
         text = text.replace(SERVER, request.getfixturevalue("valkey").url)
 
     for block in blocks(text):
+        if block.kind == "yaml":
+            Rules.read("\n" * block.line + block.text, file=str(page))
         if block.kind == "python":
             # Blank lines in front, so that a failure names the line of the page.
             exec(compile("\n" * block.line + block.text, str(page), "exec"), space)

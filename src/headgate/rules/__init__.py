@@ -1,1 +1,29 @@
-"""Rules: which limits a request meets, and what happens to it when the answer is no."""
+"""Rules: which limits a request meets, and what happens to it when the answer is no.
+
+from headgate.rules import Gatekeeper, Request, Rule, Rules
+
+keeper = Gatekeeper(Rules([Rule("login", match={"path": "/login"}, key="client.ip", limit="5/min")]))
+if not keeper.enter(Request("POST", "/login", client="203.0.113.7")):
+    ...  # over the limit
+"""
+
+from headgate.rules.client import Client
+from headgate.rules.entry import Entry, Refusal
+from headgate.rules.gatekeeper import AsyncGatekeeper, Gatekeeper
+from headgate.rules.request import Request
+from headgate.rules.rule import Rule
+from headgate.rules.rules import Rules
+from headgate.rules.tally import Alarm, Tally
+
+__all__ = [
+    "Alarm",
+    "AsyncGatekeeper",
+    "Client",
+    "Entry",
+    "Gatekeeper",
+    "Refusal",
+    "Request",
+    "Rule",
+    "Rules",
+    "Tally",
+]

@@ -104,13 +104,16 @@ class Allowance:
                 (*at, "zone"), "is the zone of a calendar; say calendar: day, or leave it out"
             )
         elif not self.unlimited:
-            self._make(by, report, at)
+            self._make(by, given, report, at)
 
-    def _make(self, by: str, report: Report, at: Path) -> None:
+    def _make(self, by: str, given: list[str], report: Report, at: Path) -> None:
         try:
             self.limit(by, "limit")
         except (TypeError, ValueError) as problem:
-            report.add(blamed(problem, at, OPTIONS), str(problem))
+            where = blamed(problem, at, given)
+            # What stands alone is the rate itself.
+            plain = where != at or not (given or self.by or self.name)
+            report.add(where if plain else (*at, "rate"), str(problem))
 
 
 class Allowances:

@@ -212,8 +212,8 @@ class _Parser:
         return token.literal
 
     def _take(self, text: str) -> bool:
-        # A literal may be spelled like a sign or a word, and is none.
-        if self._token.text != text or self._token.literal is not None:
+        # No literal is spelled like a word or a sign: a text keeps its quotes here.
+        if self._token.text != text:
             return False
         self.next += 1
         return True

@@ -76,20 +76,14 @@ def _comma(text: str, end: int) -> int:
         if closing < 0:
             return comma
         end = text.rfind('"', 0, closing)
-        while end > 0 and _escaped(text, end):
+        # What opens a pair comes after an equals sign, and what is within it after a backslash.
+        while end > 0 and text[end - 1] == "\\":
             end = text.rfind('"', 0, end)
         if end < 0:
             return -1
         if end < comma:
             # That comma was in quotes.
             comma = text.rfind(",", 0, end)
-
-
-def _escaped(text: str, place: int) -> bool:
-    first = place
-    while first > 0 and text[first - 1] == "\\":
-        first -= 1
-    return (place - first) % 2 == 1
 
 
 def _node(element: str) -> str:

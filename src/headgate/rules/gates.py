@@ -77,7 +77,7 @@ class Adaptive:
         try:
             self.limit()
         except (TypeError, ValueError) as problem:
-            report.add(blamed(problem, at, OPTIONS), str(problem))
+            report.add(blamed(problem, at, [*OPTIONS]), str(problem))
 
 
 @dataclass(frozen=True, repr=False)
@@ -122,6 +122,6 @@ class Break:
             report.add(blamed(problem, at, words), str(problem))
 
 
-DENY = Table(Deny, "true, a status, or a mapping", "status", (True,))
-ADAPTIVE = Table(Adaptive, "bbr, vegas, gradient or aimd, or a mapping", "by")
+DENY = Table(Deny, "true, a status such as 410, or a mapping", "status", (True,))
+ADAPTIVE = Table(Adaptive, "bbr, vegas, gradient or aimd, or a mapping with by", "by")
 BREAKER = Table(Break, "true, or a mapping such as {failures: 0.5}", "", (True,))

@@ -241,7 +241,7 @@ def step(fact: Fact, group: list[Choice]) -> Step:
     table: dict[str, list[Entry]] = {}
     for entry, clause, keys in group:
         left = entry._replace(clauses=tuple(each for each in entry.clauses if each is not clause))
-        for key in dict.fromkeys(keys):
+        for key in keys:
             table.setdefault(key, []).append(left)
     branches = {key: (Branch(entries),) for key, entries in table.items()}
     if fact == PATH:

@@ -181,7 +181,7 @@ def proper(fact: str, value: str) -> str:
     if fact == "host":
         return hosted(value)
     if fact == "scheme" and not wild(value) and value.lower() not in SCHEMES:
-        raise ValueError(f"a scheme is {' or '.join(SCHEMES)}, not {shown(value)}")
+        raise ValueError(f"a scheme is http, https, ws or wss, not {shown(value)}")
     if fact == "scheme":
         return value.lower()
     return called(value) if fact == "method" else value

@@ -21,7 +21,7 @@ from headgate.rules.scalars import STATUS, seconds, text, whole
 from headgate.rules.table import Table, settle, told, typed
 
 HEADER = text("a header's value", 8_000)
-BODY = text("a body", 100_000)
+BODY = text("a text to answer with", 100_000)
 ELSEWHERE = (301, 302, 303, 307, 308)
 
 
@@ -112,10 +112,10 @@ class Redirect:
 
 
 WAYS = {
-    "reject": Table(Reject, "a status, or a mapping", "status"),
-    "wait": Table(Wait, "a duration, or a mapping", "timeout"),
+    "reject": Table(Reject, "a status such as 503, or a mapping with status", "status"),
+    "wait": Table(Wait, "a duration such as 2s, or a mapping with timeout", "timeout"),
     "degrade": Table(Degrade, "a mapping with status, headers, body or stale"),
-    "redirect": Table(Redirect, "an address, or a mapping", "to"),
+    "redirect": Table(Redirect, "an address such as /busy, or a mapping with to", "to"),
 }
 CLASSES: dict[type, str] = {
     Reject: "reject",

@@ -92,7 +92,7 @@ def agree(rule: Any, terms: Any, report: Report, at: Path) -> None:
     lone = bool(rule.bandwidth) and not rule.limit and one(terms)
     for word in WORDS:
         if getattr(terms, word) and not getattr(rule, word) and not (lone and word == "limit"):
-            report.add((*at, word), f'is about {word}, and rule "{rule.name}" has none')
+            report.add((*at, word), f'is about {word}, and rule "{rule.name}" has none to change')
             return
     prove(terms.limit, rule.by, report, (*at, "limit"))
     if terms.bandwidth is not None or lone:

@@ -18,7 +18,7 @@ go together.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, field, fields
 from typing import Any
 
@@ -66,13 +66,14 @@ def kind(one: Field[Any]) -> Kind:
     return one.metadata["kind"]  # type: ignore[no-any-return]
 
 
-def blamed(problem: Exception, at: Path, words: Iterable[str]) -> Path:
+def blamed(problem: Exception, at: Path, words: Sequence[str]) -> Path:
     """Where the mistake is: at the field that a message names, else at all of them."""
     head, _, said = str(problem).partition(": ")
     for word in words:
         if said.startswith(f"{word} ") or f", {word}=" in head:
             return (*at, word)
-    return at
+    spoken = said.replace(";", " ").replace("=", " ").split()
+    return next(((*at, word) for word in words if word in spoken), at)
 
 
 class Table:
@@ -149,7 +150,8 @@ class Table:
 
 def unknown(name: Any, known: list[str]) -> str:
     """What is said of a field that is none of those."""
-    return f"there is no such field{closest(name, known) or '; there are ' + ', '.join(known)}"
+    rest = f"; there {'is' if len(known) == 1 else 'are'} {', '.join(known)}"
+    return f"there is no such field{closest(name, known) or rest}"
 
 
 def closed(cls: type) -> Schema:

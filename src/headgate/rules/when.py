@@ -13,7 +13,11 @@ def _expression(given: Any) -> Expression:
         return given
     if not isinstance(given, str):
         raise Misfit
-    return Expression(given)
+    try:
+        return Expression(given)
+    except ValueError as problem:
+        # What it is about is said by the way to it.
+        raise ValueError(str(problem).removeprefix("when: ")) from None
 
 
 WHEN = Plain(

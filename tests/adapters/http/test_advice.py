@@ -51,6 +51,7 @@ def test_a_field_of_draft_11_is_heard_whole_or_not_at_all(
     ("text", "quota", "window"),
     [
         ('"burst";q=100;w=60', 100, 60),
+        ('"burst";q=0;w=1', 0, 1),
         ('"other";q=5, "burst";q=100;qu="content-bytes"', 100, 0),
         ('"other";q=100;w=60', 0, 0),
         ('"burst";q=100;w=0', 0, 0),
@@ -83,6 +84,11 @@ def test_a_policy_is_known_by_its_name(text: str, quota: int, window: int) -> No
             (Heard("", 0, None, 100),),
         ),
         ({"RateLimit-Remaining": "0", "RateLimit-Reset": "86400"}, (Heard("", 0, 600.0),)),
+        (
+            {"RateLimit-Limit": "1", "RateLimit-Remaining": "1", "RateLimit-Reset": "0"},
+            (Heard("", 1, 0.0, 1),),
+        ),
+        ({"X-RateLimit-Remaining": "7"}, (Heard("", 7, None, 0),)),
         ({"RateLimit-Remaining": "0.5", "RateLimit-Reset": "30"}, ()),
         ({"RateLimit-Limit": "100", "RateLimit-Reset": "30"}, ()),
         ({"RateLimit": BURST, "X-RateLimit-Remaining": "7"}, (Heard("burst", 50, 30.0),)),
@@ -185,6 +191,7 @@ def test_who_has_nothing_left_waits_and_retry_after_has_the_last_word(
     ("age", "advice"),
     [
         ("10", Advice(20.0)),
+        ("1", Advice(29.0)),
         ("100", Advice(0.0)),
         ("0", Advice(30.0, (Heard("burst", 50, 30.0),))),
         ("old", Advice(30.0, (Heard("burst", 50, 30.0),))),

@@ -176,6 +176,7 @@ def test_draft_06_has_no_quota_twice() -> None:
         (Standing(DAY, 5000, 0.0), 5000),
         (Standing(DAY, 5000, None), 5000),
         (Standing(Policy("minute", 6000, 60.0), 6000, 1.0), 6000),
+        (Standing(Policy("longer", 6100, 61.0), 6100, 1.0), 1000),
     ],
 )
 def test_no_more_is_said_to_be_left_than_ten_times_the_pace_of_a_long_window_uses(

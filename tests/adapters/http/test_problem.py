@@ -121,6 +121,7 @@ def test_only_a_body_that_never_fits_is_too_large(
         ("denied", 0.0, None, {}),
         ("denied", inf, None, {}),
         ("denied", 60.0, "60", {"retry_after": 60.0}),
+        ("denied", 0.5, "1", {"retry_after": 0.5}),
     ],
 )
 def test_a_wait_is_rounded_up_in_the_header_and_exact_in_the_body(
@@ -190,6 +191,7 @@ def test_people_read_a_sentence() -> None:
         "Temporary Reduced Capacity. Try again in 1 s.\n"
     )
     assert said(Refusal(403, "denied"), "text/plain")[1] == "Denied.\n"
+    assert said(Refusal(429, "quota", retry_after=inf), "text/plain")[1] == "Quota Exceeded.\n"
 
 
 def test_browsers_get_a_page() -> None:

@@ -73,6 +73,11 @@ def test_a_parameter_of_the_path_is_a_fact_of_its_own_rule() -> None:
     assert index.find(Request("GET", "/users/2")) == (2,)
 
 
+def test_any_path_is_nothing_to_ask() -> None:
+    assert Condition(("/a", "/**")).all == ()
+    assert Condition(("/a",)).all == (Clause(Fact("path"), ("/a",)),)
+
+
 def test_a_condition_is_a_value() -> None:
     condition = Condition.of(
         {"path": ["/a"], "host": ["b"]}, {"user": ["c"]}, Expression("size > 1")
@@ -225,6 +230,14 @@ def test_many_rules_are_asked_no_more_than_few(
 
     assert index.find(request) == (7,)
     assert request.count == questions
+
+
+def test_rules_are_looked_up_by_what_is_rarest_about_them() -> None:
+    index = Index(Condition.of({"header.y": ["1"], "host": [f"t{n}"]}) for n in range(100))
+    request = Asked("/", {"y": "1"}, host="elsewhere")
+
+    assert index.find(request) == ()
+    assert request.count == 1
 
 
 def test_rules_that_differ_in_different_facts_are_asked_once_for_each_fact() -> None:

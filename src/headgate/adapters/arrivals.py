@@ -1,0 +1,153 @@
+"""Arrivals: requests as the heirs of CGI have them, which are WSGI, Flask and Django.
+
+Headers stand in one mapping as `HTTP_X_USER`, several lines of one name joined by commas. A hyphen
+and an underscore are the same there, so whoever may send `X_Forwarded_For` past a proxy sends its
+`X-Forwarded-For`. Servers that people use in earnest drop such headers, among them gunicorn,
+waitress, Werkzeug's and Django's own; that of `wsgiref` does not. Nothing here can tell them apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from headgate.adapters.http.herald import Herald
+from headgate.rules.client import Client, Found
+from headgate.rules.gatekeeper import AsyncGatekeeper, Gatekeeper
+from headgate.rules.request import Request, hostname
+from headgate.rules.rules import Rules
+
+Environ = Mapping[str, Any]
+Finder = Callable[[Any], object]
+
+# The name under which rules of a view ask for it; no client can send what stands there.
+VIEW = "headgate-view"
+VARIABLES = {
+    "content-type": "CONTENT_TYPE",
+    "content-length": "CONTENT_LENGTH",
+    VIEW: "headgate.view",
+}
+
+
+class Manners(NamedTuple):
+    """How requests are read and answered under one set of rules."""
+
+    rules: Rules
+    herald: Herald
+    client: Client
+    user: Finder
+    plan: Finder
+
+
+class Reception:
+    """Reads requests and answers them as the rules of a gatekeeper will have it.
+
+    `user` and `plan` are functions that say who a request is from and what they have booked.
+    """
+
+    __slots__ = ("_manners", "_plan", "_user", "keeper")
+
+    def __init__(self, keeper: Gatekeeper | AsyncGatekeeper, user: Finder, plan: Finder) -> None:
+        self.keeper = keeper
+        self._user = user
+        self._plan = plan
+        self._manners = self._learn()
+
+    @property
+    def manners(self) -> Manners:
+        """Those of the rules in force. All change at once, so that no thread sees half of them."""
+        manners = self._manners
+        if manners.rules is not self.keeper.lodge.book.rules:
+            manners = self._manners = self._learn()
+        return manners
+
+    def _learn(self) -> Manners:
+        rules = self.keeper.rules
+        herald = Herald(rules.headers, self.keeper.lodge.clock.now)
+        return Manners(rules, herald, rules.client, self._user, self._plan)
+
+
+class Arrival(Request):
+    """A request as an environ has it; what no rule asks for is not looked at.
+
+    `source` is what the functions that know the user and the plan are given.
+    """
+
+    __slots__ = ("_manners", "environ", "source")
+
+    def __init__(self, environ: Environ, manners: Manners, source: Any) -> None:
+        self.environ = environ
+        self.source = source
+        self._manners = manners
+        # Frameworks answer to `get` as to `GET`.
+        self.method = environ["REQUEST_METHOD"].upper()
+        self.path = pathname(environ)
+        self._query = environ.get("QUERY_STRING", "")
+        self._cookies = None
+
+    def header(self, name: str) -> str:
+        """The header of this name."""
+        found: str = self.environ.get(variable(name), "")
+        return found
+
+    @property
+    def scheme(self) -> str:  # type: ignore[override]
+        """The scheme, such as https."""
+        return str(self.environ.get("wsgi.url_scheme", "http"))
+
+    @property
+    def host(self) -> str:
+        """The host that is asked for, in lower case and without its port."""
+        return hostname(self.header("host"))
+
+    @property
+    def client(self) -> str:
+        """The key of the client's address."""
+        return self._locate().key
+
+    @property
+    def address(self) -> str:
+        """The client's whole address."""
+        return self._locate().address
+
+    @property
+    def user(self) -> str:
+        """Who it is, as the application knows them; it is asked once."""
+        try:
+            return self._user  # type: ignore[return-value]
+        except AttributeError:
+            self._user = text(self._manners.user(self.source))
+            return self._user
+
+    @property
+    def plan(self) -> str:
+        """What they have booked, as the application knows it; it is asked once."""
+        try:
+            return self._plan  # type: ignore[return-value]
+        except AttributeError:
+            self._plan = text(self._manners.plan(self.source))
+            return self._plan
+
+    def _locate(self) -> Found:
+        client = self._manners.client
+        peer = self.environ.get("REMOTE_ADDR")
+        line = self.environ.get(variable(client.header)) if client.trusts(peer) else None
+        return client.find(peer, () if line is None else (line,))
+
+
+@lru_cache(1000)
+def variable(name: str) -> str:
+    """Where a header stands."""
+    return VARIABLES.get(name) or f"HTTP_{name.upper().replace('-', '_')}"
+
+
+def pathname(environ: Environ) -> str:
+    """The whole path, decoded: an environ has bytes in it that look like Latin-1."""
+    path: str = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "") or "/"
+    return path if path.isascii() else path.encode("latin-1", "replace").decode("utf-8", "replace")
+
+
+def text(found: object) -> str:
+    """What somebody said, as a text: None is nothing."""
+    return "" if found is None else str(found)

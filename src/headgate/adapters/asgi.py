@@ -1,0 +1,240 @@
+"""ASGI: the rules in front of any ASGI application, such as Starlette, FastAPI, Litestar or Quart.
+
+    app = HeadgateMiddleware(app, "rules.yaml")
+
+A refusal is answered before the application hears of the request. What is held, such as a place
+under `concurrent`, is held until the answer is sent, or a WebSocket is closed.
+
+Rules say a path as the server does: decoded, and whole. What an application is mounted under
+belongs to it, and so does a root path: behind `uvicorn --root-path /api` a rule about `/login` says
+`/api/login`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
+
+from headgate.adapters.arrivals import Manners
+from headgate.adapters.http.dialects import Fields
+from headgate.adapters.http.herald import Answer, Herald
+from headgate.adapters.reply import App, Message, Receive, Reply, Scope, Send
+from headgate.clock import Clock
+from headgate.rules.client import Client, Found
+from headgate.rules.gatekeeper import AsyncGatekeeper
+from headgate.rules.lodge import Source
+from headgate.rules.request import Request, hostname
+from headgate.rules.rules import Rules
+
+Finder = Callable[[Scope], object]
+
+REFUSED = "websocket.http.response"
+
+
+class HeadgateMiddleware:
+    """Puts rules in front of an application.
+
+    `rules` are a file, a `Rules` value, or an `AsyncGatekeeper` that others use as well. `user` and
+    `plan` are functions of the scope that say who a request is from and what they have booked. What
+    was decided is in the scope as `headgate`.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        rules: Source | AsyncGatekeeper,
+        store: str = "",
+        user: Finder | None = None,
+        plan: Finder | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self.app = app
+        self._own = not isinstance(rules, AsyncGatekeeper)
+        self.keeper = (
+            rules if isinstance(rules, AsyncGatekeeper) else AsyncGatekeeper(rules, store, clock)
+        )
+        self._user = signed if user is None else user
+        self._plan = booked if plan is None else plan
+        self._rules: Rules | None = None
+        self.desk = Desk(Client(), self._user, self._plan)
+        self._herald = Herald(("none",), self.keeper.lodge.clock.now)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._other(scope, receive, send)
+            return
+        keeper = self.keeper
+        if keeper.lodge.book.rules is not self._rules:
+            self._follow()
+        request = Arrival(scope, self.desk)
+        entry = keeper.glance(request)
+        if entry is None:
+            entry = await keeper.enter(request)
+        scope["headgate"] = entry
+        if entry.refusal is not None:
+            answer = self._herald.answer(entry, request.header("accept"))
+            await refuse(scope, receive, send, answer)
+        elif entry.owing or entry.bandwidth:
+            reply = Reply(scope, receive, send, self._herald.fields)
+            reply.add(keeper, entry)
+            await reply.serve(self.app)
+        else:
+            fields = self._herald.fields(entry)
+            await self.app(scope, receive, telling(send, fields) if fields else send)
+
+    async def _other(self, scope: Scope, receive: Receive, send: Send) -> None:
+        # A lifespan is nobody's request; a WebSocket is one that may take hours.
+        if scope["type"] != "websocket":
+            await self.app(scope, receive, closing(send, self.keeper.close) if self._own else send)
+            return
+        if self.keeper.rules is not self._rules:
+            self._follow()
+        request = Arrival(scope, self.desk)
+        entry = await self.keeper.enter(request)
+        scope["headgate"] = entry
+        if entry.refusal is not None:
+            answer = self._herald.answer(entry, request.header("accept"))
+            await refuse(scope, receive, send, answer)
+            return
+        reply = Reply(scope, receive, send, self._herald.fields)
+        reply.add(self.keeper, entry)
+        await reply.serve(self.app)
+
+    def _follow(self) -> None:
+        # New rules may tell in other dialects, and believe other proxies.
+        rules = self.keeper.rules
+        self._herald = Herald(rules.headers, self.keeper.lodge.clock.now)
+        self.desk = Desk(rules.client, self._user, self._plan)
+        self._rules = rules
+
+
+class Desk(NamedTuple):
+    """How an application finds out who a request is from."""
+
+    client: Client
+    user: Finder
+    plan: Finder
+
+
+class Arrival(Request):
+    """A request as a scope has it; what no rule asks for is not looked at."""
+
+    __slots__ = ("_desk", "_scope")
+
+    def __init__(self, scope: Scope, desk: Desk | Manners) -> None:
+        self._scope = scope
+        self._desk = desk
+        self.path = scope["path"]
+        self.method = scope.get("method", "GET")
+        self._query = scope.get("query_string", b"")
+        self._cookies = None
+
+    def header(self, name: str) -> str:
+        """The header of this name."""
+        found = self._all(name)
+        if len(found) < 2:
+            return found[0].decode("latin-1") if found else ""
+        return (b"; " if name == "cookie" else b", ").join(found).decode("latin-1")
+
+    @property
+    def scheme(self) -> str:  # type: ignore[override]
+        """The scheme, such as https."""
+        return str(self._scope.get("scheme", "http"))
+
+    @property
+    def host(self) -> str:
+        """The host that is asked for, in lower case and without its port."""
+        return hostname(self.header("host"))
+
+    @property
+    def client(self) -> str:
+        """The key of the client's address."""
+        return self._locate().key
+
+    @property
+    def address(self) -> str:
+        """The client's whole address."""
+        return self._locate().address
+
+    @property
+    def user(self) -> str:
+        """Who it is, as the application knows them."""
+        found = self._desk.user(self._scope)
+        return "" if found is None else str(found)
+
+    @property
+    def plan(self) -> str:
+        """What they have booked, as the application knows it."""
+        found = self._desk.plan(self._scope)
+        return "" if found is None else str(found)
+
+    def _all(self, name: str) -> list[bytes]:
+        wanted = name.encode("latin-1")
+        return [value for word, value in self._scope["headers"] if word == wanted]
+
+    def _locate(self) -> Found:
+        peer = self._scope.get("client")
+        host = peer[0] if peer else None
+        client = self._desk.client
+        if not client.trusts(host):
+            return client.find(host, ())
+        return client.find(host, [line.decode("latin-1") for line in self._all(client.header)])
+
+
+async def refuse(scope: Scope, receive: Receive, send: Send, answer: Answer) -> None:
+    """Answer in the application's place: a request, or a handshake where the server can.
+
+    Where it cannot, a WebSocket is closed with 1013, which means to try again later.
+    """
+    status, headers, body = answer
+    prefix = ""
+    if scope["type"] == "websocket":
+        await receive()
+        if REFUSED not in (scope.get("extensions") or {}):
+            await send({"type": "websocket.close", "code": 1013, "reason": "over the limit"})
+            return
+        prefix = "websocket."
+    elif scope["method"] == "HEAD":
+        body = b""
+    await send({"type": f"{prefix}http.response.start", "status": status, "headers": headers})
+    await send({"type": f"{prefix}http.response.body", "body": body})
+
+
+def telling(send: Send, fields: Fields) -> Send:
+    """`send`, which adds headers to the beginning of the answer."""
+
+    # Not a coroutine itself: it would be one more to run for every message.
+    def tell(message: Message) -> Awaitable[None]:
+        if message["type"] == "http.response.start":
+            # A new one, for an application may send the same one again.
+            message = {**message, "headers": [*message.get("headers", ()), *fields]}
+        return send(message)
+
+    return tell
+
+
+def closing(send: Send, close: Callable[[], Awaitable[None]]) -> Send:
+    """`send` of a lifespan; when the application has shut down, nobody needs the store any more."""
+
+    async def last(message: Message) -> None:
+        if message["type"].startswith("lifespan.shutdown."):
+            await close()
+        await send(message)
+
+    return last
+
+
+def signed(scope: Scope) -> object:
+    """Who is signed in, as Starlette's own authentication has it."""
+    user = scope.get("user")
+    if not getattr(user, "is_authenticated", False):
+        return ""
+    try:
+        return getattr(user, "identity", "")
+    except NotImplementedError:
+        return getattr(user, "display_name", "")
+
+
+def booked(scope: Scope) -> object:
+    """The plan, where another middleware has put it into the scope's state."""
+    return scope.get("state", {}).get("plan", "")

@@ -1,0 +1,1 @@
+"""Outgoing: clients that keep to their own pace, and to what the other side says."""

@@ -1,0 +1,261 @@
+"""Ways to break a good rule file: each with where it breaks, and what its message must hint at."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from dataclasses import MISSING, fields
+from typing import Any, NamedTuple
+
+from headgate.rules.allowance import Allowance
+from headgate.rules.charge import Cost, Counts
+from headgate.rules.gates import Adaptive, Break, Deny
+from headgate.rules.over import Degrade, Redirect, Reject, Wait
+from headgate.rules.rule import Rule
+from headgate.rules.rules import Rules
+from headgate.rules.terms import Terms
+from headgate.rules.trust import Trust
+from tests.rules.model.forms import Path, Raw
+from tests.rules.model.impossible import AROUND, ASKING, FITTING, LIMITS, STRAYS
+from tests.rules.model.rich import RICH
+
+TABLES = (
+    Rules, Trust, Rule, Allowance, Cost, Counts, Reject, Wait, Degrade, Redirect, Deny, Adaptive,
+    Break, Terms,
+)  # fmt: skip
+
+# What stands in the place of every value, in turn.
+WRONG: dict[str, Any] = {
+    "null": None,
+    "empty text": "",
+    "empty list": [],
+    "empty mapping": {},
+    "number": 7,
+    "fraction": 1.5,
+    "text": "no such thing!",
+    "true": True,
+    "list": [["x"], None],
+    "mapping": {"zzz": 1},
+    "huge": Raw(f"1{'0' * 400}"),
+    "large": 10**30,
+    "negative": -1,
+    "nan": float("nan"),
+    "zero": 0,
+}
+
+# Where one of these is right after all, by the last steps of the way to it, and why.
+VALID: dict[tuple[str, ...], tuple[set[str], str]] = {
+    ("rules", "*", "description"): ({"text"}, "a sentence may be any"),
+    ("deny", "body"): ({"text"}, "a body may be any"),
+    ("degrade", "body"): ({"text"}, "a body may be any"),
+    ("degrade", "headers", "*"): ({"text"}, "a header may say anything that can be sent"),
+    ("degrade", "headers"): ({"empty mapping"}, "an answer may have no headers"),
+    ("match", "header.x-beta"): (
+        {"empty text", "text", "number", "large", "true", "zero", "negative"},
+        "a header may be any word or whole number, or absent",
+    ),
+    ("match", "query.page"): (
+        {"empty text", "text", "number", "large", "true", "zero", "negative"},
+        "an argument may be any word or whole number, or absent",
+    ),
+    ("match", "cookie.seen"): (
+        {"empty text", "text", "number", "large", "true", "zero", "negative"},
+        "a cookie may be any word or whole number, or absent",
+    ),
+    ("match", "host"): (
+        {"empty text", "text", "number", "large", "true", "zero", "negative"},
+        "a host may be called anything, or be absent",
+    ),
+    ("paid", "api", "limit", "*", "burst"): ({"number"}, "7 fits"),
+    ("over", "wait"): ({"number", "fraction"}, "a number of seconds"),
+    ("limit", "*", "initial"): ({"number", "zero"}, "from nothing up to all of the burst"),
+    ("limit", "*", "borrow"): ({"true"}, "it is true"),
+    ("limit", "penalty"): ({"zero"}, "a refusal may cost nothing"),
+    ("limit", "*", "period"): ({"number", "fraction"}, "a number of seconds"),
+    ("wait", "timeout"): ({"number", "fraction"}, "a number of seconds"),
+    ("degrade", "stale"): ({"number", "fraction", "zero"}, "a number of seconds"),
+    ("adaptive", "probe_every"): ({"number", "fraction"}, "a number of seconds"),
+    ("adaptive", "window"): ({"number", "fraction"}, "a number of seconds"),
+    ("adaptive", "cool"): ({"number", "fraction", "zero"}, "a number of seconds"),
+    ("adaptive", "floor"): ({"number"}, "7 is less than the ceiling"),
+    ("adaptive", "ceiling"): ({"number"}, "7 is more than the floor"),
+    ("adaptive", "initial"): ({"number"}, "7 is between the bounds"),
+    ("breaker", "window"): ({"number", "fraction"}, "a number of seconds"),
+    ("breaker", "slow_after"): ({"number", "fraction"}, "a number of seconds"),
+    ("breaker", "pause"): ({"number", "fraction"}, "a number of seconds"),
+    ("breaker", "longest"): ({"number", "fraction"}, "a number of seconds"),
+    ("breaker", "calls"): ({"number"}, "7 calls are enough to judge"),
+    ("breaker", "probes"): ({"number"}, "7 probes are some"),
+    ("breaker",): ({"true", "empty mapping"}, "a breaker as usual"),
+    ("deny",): ({"true", "empty mapping"}, "denied as usual"),
+    ("rules", "*", "headers"): ({"true"}, "headers tell of it"),
+    ("over", "reject"): ({"empty mapping"}, "rejected as usual"),
+    ("over", "degrade"): ({"empty mapping"}, "degraded to nothing at all, which is warned of"),
+    ("wait", "queue"): ({"number", "zero"}, "nobody need be able to wait"),
+    ("cost", "*", "units"): ({"number", "zero"}, "a request may be free"),
+    ("cost", "2"): ({"number", "zero"}, "a request may be free"),
+    ("cost", "1"): ({"number", "zero"}, "a cost may be a number"),
+    ("cost", "0"): ({"number", "zero"}, "a cost may be a number"),
+    ("cost",): ({"number", "zero"}, "a cost may be a number"),
+    ("cost", "*", "per"): ({"number"}, "a number of units may be one"),
+    ("cost", "*", "most"): ({"number"}, "7 is some"),
+    ("rules", "*", "concurrent"): ({"number"}, "7 at once"),
+    ("plans", "free", "five"): ({"number"}, "7 at once"),
+    ("plans", "paid", "five"): ({"number"}, "7 at once"),
+    ("five", "concurrent"): ({"number"}, "7 at once"),
+    ("rules", "*", "rollout"): ({"number", "fraction", "zero"}, "so many percent"),
+    ("rules", "*", "overrides"): ({"empty mapping"}, "no key need be overridden"),
+    ("client", "ipv4"): ({"number"}, "7 bits are some"),
+    ("client", "ipv6"): ({"number"}, "7 bits are some"),
+    ("client", "trusted_hops"): ({"number", "zero"}, "7 proxies, or none"),
+    ("client",): ({"empty mapping"}, "believe nobody, as usual"),
+    ("plans",): ({"empty mapping"}, "there need be no plans"),
+    ("plans", "*"): ({"empty mapping"}, "a plan may change nothing, which is warned of"),
+    ("gateway",): ({"empty mapping", "mapping"}, "what it says is read by the gateway"),
+}
+
+# Where a mutation breaks something else than itself.
+ELSEWHERE: dict[tuple[Path, str], tuple[Path, bool]] = {
+    (("rules",), "empty list"): (("plans", "free", "api"), True),
+    (("rules", 2, "limit", 0, "burst"), "number"): (("rules", 2, "limit", 0, "initial"), False),
+}
+
+# Under these ways names are anybody's, and what stands there is read by somebody else.
+FREE = ("overrides", "headers", "plans", "not", "match", "reject", "wait", "degrade", "redirect")
+# What has to be there.
+REQUIRED = {(cls, one.name) for cls in TABLES for one in fields(cls) if one.default is MISSING}
+
+
+class Broken(NamedTuple):
+    """A file that is broken in one place, and what is expected to be said of it.
+
+    `at` leads to what is wrong; `key` is whether its name is, `below` whether it may also be
+    something inside. `hint` stands in the message. `good` is why it is not broken after all.
+    """
+
+    kind: str
+    label: str
+    data: Any
+    at: Path
+    key: bool = False
+    below: bool = False
+    hint: str = ""
+    twice: Path | None = None
+    good: str = ""
+
+
+def nodes(data: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Every value of a file but the whole, with the way to it; of a gateway only the outside."""
+    entries: Any = ()
+    if isinstance(data, dict) and path != ("gateway",):
+        entries = data.items()
+    elif isinstance(data, list):
+        entries = enumerate(data)
+    for step, one in entries:
+        yield (*path, step), one
+        yield from nodes(one, (*path, step))
+
+
+def replaced(path: Path, value: Any) -> Any:
+    """The rich file with another value at the end of a way."""
+    data = copy.deepcopy(RICH)
+    holder: Any = data
+    for step in path[:-1]:
+        holder = holder[step]
+    holder[path[-1]] = value
+    return data
+
+
+def valid(path: Path, label: str) -> str:
+    """Why a mutation leaves the file good, or the empty string."""
+    steps = tuple(str(step) for step in path)
+    for ending, (labels, why) in VALID.items():
+        tail = steps[-len(ending) :]
+        if label in labels and len(tail) == len(ending) and all(
+            wanted in ("*", step) for wanted, step in zip(ending, tail, strict=True)
+        ):  # fmt: skip
+            return why
+    return ""
+
+
+def mistaken(kind: str) -> Iterator[Broken]:
+    """Every value replaced by one wrong one."""
+    value = WRONG[kind]
+    for path, _ in nodes(RICH):
+        below = (isinstance(value, (list, dict)) and bool(value)) or path == ("rules",)
+        at, key = ELSEWHERE.get((path, kind), (path, False))
+        data, label = replaced(path, value), f"{kind} at {path}"
+        yield Broken(kind, label, data, at, key, below, good=valid(path, kind))
+
+
+def misspelled() -> Iterator[Broken]:
+    """Every field with a neighbour that is almost called like it."""
+    for path, name in named():
+        for typo in typos(name):
+            if typo == "plans":
+                continue  # It is the name of a field.
+            data = replaced((*path, typo), 1)
+            label = f"{typo} beside {name}"
+            # One letter away from two fields, it may be either.
+            hint = "plan" if typo == "plasn" else name
+            yield Broken("misspelled", label, data, (*path, typo), key=True, hint=hint)
+
+
+def typos(name: str) -> list[str]:
+    """The name with a letter more, one less, two exchanged, and a capital."""
+    found = [name + name[-1], f"{name}_" if len(name) < 4 else name[:-2] + name[-1]]
+    found += [name[:-2] + name[-1] + name[-2]] if len(name) > 4 else [f"{name}s"]
+    return [typo for typo in dict.fromkeys([*found, name.capitalize()]) if typo != name]
+
+
+def named() -> Iterator[tuple[Path, str]]:
+    """Every field whose name the form knows, with the way to what holds it."""
+    for path, _ in nodes(RICH):
+        *above, name = path
+        free = bool(above) and above[-1] in FREE and not (len(above) == 1 and above[0] != "plans")
+        if isinstance(name, str) and above[:1] != ["plans"] and not free:
+            yield tuple(above), name
+
+
+def absent() -> Iterator[Broken]:
+    """Every field that has to be there, taken away."""
+    known = {name for _, name in REQUIRED} | {"version"}
+    for path, _ in nodes(RICH):
+        name = path[-1]
+        if name not in known or not needed(path):
+            continue
+        data = replaced(path, None)
+        holder: Any = data
+        for step in path[:-1]:
+            holder = holder[step]
+        del holder[name]
+        yield Broken("absent", f"no {path}", data, path[:-1], hint=f'lacks "{name}"')
+
+
+def needed(path: Path) -> bool:
+    """Whether a field of a name that others have too is one that has to be there."""
+    above = str(path[-2]) if len(path) > 1 else ""
+    holders = {
+        "version": ("",), "name": ("*",), "rate": ("limit", "*"), "timeout": ("wait",),
+        "to": ("redirect",), "by": ("adaptive",), "status": ("counts",),
+    }  # fmt: skip
+    name = str(path[-1])
+    if name == "name":
+        return len(path) == 3
+    return above in holders.get(name, ()) or (name == "rate" and above.isdigit())
+
+
+def doubled() -> Iterator[Broken]:
+    """Every entry written twice."""
+    for path, _ in nodes(RICH):
+        if isinstance(path[-1], str):
+            hint = f'"{path[-1]}" stands twice'
+            yield Broken("doubled", str(path), RICH, path, key=True, hint=hint, twice=path)
+
+
+def impossible() -> Iterator[Broken]:
+    """What is well spelled and still cannot be, alone or beside the rest."""
+    for at, value, where, hint in [*LIMITS, *FITTING, *ASKING, *AROUND, *STRAYS]:
+        key = (at, value, where, hint) in STRAYS
+        data, label = replaced(at, value), f"{value!r} at {at}"
+        yield Broken("impossible", label, data, where, key, below=not key, hint=hint)
