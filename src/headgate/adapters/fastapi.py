@@ -9,12 +9,13 @@
 
 Nothing has to be set up for that. `configure(app, "rules.yaml", store="redis://...")` puts rules in
 front of all routes, and says for their limits where counts are kept and who the client is. It also
-sees every answer on its way out, which is what rules about answers need (`bandwidth`, `counts`,
-`breaker`, and costs in the answer), and what tells of limits where a route makes a `Response` itself.
+sees every answer on its way out. Rules about answers need that (`bandwidth`, `counts`, `breaker`,
+and costs in the answer), and so do headers where a route makes a `Response` itself.
 
-A refusal is a `RequestRefused`, an `HTTPException` that carries the whole answer. FastAPI would make
-`{"detail": ...}` of it. So that it becomes the problem it is, with nothing to set up, its handler is
-put among those of the application when it is first raised; one that is there already stays.
+A refusal is a `RequestRefused`, an `HTTPException` that carries the whole answer. FastAPI would
+make `{"detail": ...}` of it. So that it becomes the problem it is, with nothing to set up, its
+handler is put among those of the application when it is first raised; one that is there already
+stays.
 
 Each limit is asked when its turn comes: what one has counted stays counted if the next one refuses.
 Limits in one list, as in `limit(["5/s", "100/h"])`, all agree or none has counted.

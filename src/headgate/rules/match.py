@@ -136,7 +136,8 @@ def conditions(given: Mapping[Any, Any], at: Path, report: Report) -> dict[str, 
         try:
             fact = str(Fact.parse(word))
         except (TypeError, ValueError) as problem:
-            report.stray(here, str(problem))
+            meant = closest(word, [NOT])
+            report.stray(here, f"unknown fact {shown(word)}{meant}" if meant else str(problem))
             continue
         if fact in found:
             report.stray(here, f"stands twice, in capitals or not; keep one {fact}")

@@ -120,8 +120,8 @@ ELSEWHERE: dict[tuple[Path, str], tuple[Path, bool]] = {
     (("rules", 2, "limit", 0, "burst"), "number"): (("rules", 2, "limit", 0, "initial"), False),
 }
 
-# Under these ways names are anybody's, and what stands there is read by somebody else.
-FREE = ("overrides", "headers", "plans", "not", "match", "reject", "wait", "degrade", "redirect")
+# Where names are anybody's: plans, keys that are overridden, and headers that are sent.
+FREE = (("plans",), ("overrides",), ("degrade", "headers"))
 # What has to be there.
 REQUIRED = {(cls, one.name) for cls in TABLES for one in fields(cls) if one.default is MISSING}
 
@@ -189,32 +189,30 @@ def mistaken(kind: str) -> Iterator[Broken]:
 
 
 def misspelled() -> Iterator[Broken]:
-    """Every field with a neighbour that is almost called like it."""
-    for path, name in named():
-        for typo in typos(name):
-            if typo == "plans":
-                continue  # It is the name of a field.
-            data = replaced((*path, typo), 1)
-            label = f"{typo} beside {name}"
-            # One letter away from two fields, it may be either.
-            hint = "plan" if typo == "plasn" else name
-            yield Broken("misspelled", label, data, (*path, typo), key=True, hint=hint)
+    """Every name with a neighbour that is almost called like it."""
+    for path, _ in nodes(RICH):
+        *above, name = path
+        free = any(tuple(above[-len(way) :]) == way for way in FREE)
+        for typo in [] if free or not isinstance(name, str) else typos(name):
+            at = (*above, typo)
+            yield Broken(
+                "misspelled", str(at), replaced(at, 1), at, key=True, hint=f" {meant(typo, name)}"
+            )
 
 
 def typos(name: str) -> list[str]:
     """The name with a letter more, one less, two exchanged, and a capital."""
+    if "." in name:
+        family, _, rest = name.partition(".")
+        return [f"{typo}.{rest}" for typo in typos(family)]
     found = [name + name[-1], f"{name}_" if len(name) < 4 else name[:-2] + name[-1]]
-    found += [name[:-2] + name[-1] + name[-2]] if len(name) > 4 else [f"{name}s"]
+    found += [name[:-2] + name[-1] + name[-2]] if len(name) > 4 else [f"{name}x"]
     return [typo for typo in dict.fromkeys([*found, name.capitalize()]) if typo != name]
 
 
-def named() -> Iterator[tuple[Path, str]]:
-    """Every field whose name the form knows, with the way to what holds it."""
-    for path, _ in nodes(RICH):
-        *above, name = path
-        free = bool(above) and above[-1] in FREE and not (len(above) == 1 and above[0] != "plans")
-        if isinstance(name, str) and above[:1] != ["plans"] and not free:
-            yield tuple(above), name
+def meant(typo: str, name: str) -> str:
+    """The name that is meant, or another that is as near."""
+    return {"plasn": "plan"}.get(typo, name)
 
 
 def absent() -> Iterator[Broken]:

@@ -45,7 +45,8 @@ HELPFUL = re.compile(
     r"|; (try|write|did you mean|leave|say|choose|keep|at (most|least)|there (is|are)) "
     r"|is for .+, not for |is from .+ to .+, not |is .+ or more, not |stands twice"
     r"|a (list of )?1 to |a method is one |a header's \w+ is |characters; at most "
-    r"|means nothing here|is about .+, and |is the name of |has no .+ to change|is a value, or a list of"
+    r"|means nothing here|is about .+, and |is the name of |has no .+ to change"
+    r"|is a value, or a list of"
 )
 RULES = "version: 1\nrules:\n  - {name: old, key: client.ip, limit: 3/min}\n"
 
