@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from measure import Batch, Figures, Sample
 
 RESULTS = Path(__file__).parent / "results"
-ROUNDS, QUICK_ROUNDS = 100, 10
+ROUNDS, QUICK_ROUNDS = 60, 5
 SITES: dict[str, Callable[[], list[Site]]] = {
     "Starlette": web_asgi.starlette_sites,
     "FastAPI": web_asgi.fastapi_sites,
@@ -148,17 +148,19 @@ def tables(results: dict[str, Any], judged: list[Target]) -> Iterator[str]:
 
 def _awaited(sites: list[Site], limit: int, rounds: int) -> tuple[dict[str, list[Sample]], Figures]:
     """Applications that are awaited, one request after another in one event loop."""
+    known = {site.name: site for site in sites}
     with asyncio.Runner() as runner:
 
-        def prepare(site: Site) -> Batch:
+        def prepare(entrant: Contestant) -> Batch:
+            site = known[entrant.name]
             app = runner.run(_made(site, limit))
             check(site, lambda client: runner.run(web_asgi.answer(app, client)), limit)
             names = {"app": app, "receive": web_asgi.receive, "send": web_asgi.send}
-            run = _loop(site, web_asgi, names, "async ")
+            run = measure.loop(entrant, names | _requests(web_asgi), "async ")
             size = measure.batch_size(lambda keys: runner.run(measure.timed_awaited(run, keys, 1)))
             return lambda: runner.run(measure.timed_awaited(run, repeat(measure.HOT, size), size))
 
-        return measure.sampled(sites, prepare, rounds)
+        return measure.sampled(_entrants(sites, web_asgi), prepare, rounds)
 
 
 async def _made(site: Site, limit: int) -> Any:
@@ -168,21 +170,25 @@ async def _made(site: Site, limit: int) -> Any:
 
 def _called(sites: list[Site], limit: int, rounds: int) -> tuple[dict[str, list[Sample]], Figures]:
     """Applications that are called."""
+    known = {site.name: site for site in sites}
 
-    def prepare(site: Site) -> Batch:
+    def prepare(entrant: Contestant) -> Batch:
+        site = known[entrant.name]
         app = site.build(limit)
         check(site, lambda client: web_wsgi.answer(app, client), limit)
         names = {"app": app, "serve": web_wsgi.serve, "start": web_wsgi.start}
-        return measure.batch_on_one_key(_loop(site, web_wsgi, names))
+        return measure.batch_on_one_key(measure.loop(entrant, names | _requests(web_wsgi)))
 
-    return measure.sampled(sites, prepare, rounds)
+    return measure.sampled(_entrants(sites, web_wsgi), prepare, rounds)
 
 
-def _loop(site: Site, kind: Any, names: dict[str, Any], define: str = "") -> measure.Run:
-    """Requests of all clients in turn, in a plain loop."""
-    requests = cycle([kind.request(client) for client in range(CLIENTS)])
-    entrant = Contestant(site.name, site.package, lambda *_: names, kind.CALL)
-    return measure.loop(entrant, names | {"requests": requests}, define)
+def _entrants(sites: list[Site], kind: Any) -> list[Contestant]:
+    return [Contestant(site.name, site.package, lambda *_: {}, kind.CALL) for site in sites]
+
+
+def _requests(kind: Any) -> dict[str, Any]:
+    """Those of all clients, in turn and without end."""
+    return {"requests": cycle([kind.request(client) for client in range(CLIENTS)])}
 
 
 def _matching(rounds: int) -> Figures:

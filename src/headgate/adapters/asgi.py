@@ -175,10 +175,10 @@ class Arrival(Request):
     def _locate(self) -> Found:
         peer = self._scope.get("client")
         host = peer[0] if peer else None
-        client = self._desk.client
-        if not client.trusts(host):
-            return client.find(host, ())
-        return client.find(host, [line.decode("latin-1") for line in self._all(client.header)])
+        return self._desk.client.find(host, self._hops)
+
+    def _hops(self) -> list[str]:
+        return [line.decode("latin-1") for line in self._all(self._desk.client.header)]
 
 
 async def refuse(scope: Scope, receive: Receive, send: Send, answer: Answer) -> None:

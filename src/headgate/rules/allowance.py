@@ -113,7 +113,14 @@ class Allowance:
             where = blamed(problem, at, given)
             # What stands alone is the rate itself.
             plain = where != at or not (given or self.by or self.name)
-            report.add(where if plain else (*at, "rate"), str(problem))
+            report.add(where if plain else (*at, "rate"), plainly(str(problem)))
+
+
+def plainly(message: str) -> str:
+    """The message with algorithms called as in a rule file."""
+    for word, kind in ALGORITHMS.items():
+        message = message.replace(kind.__name__, word)
+    return message
 
 
 class Allowances:

@@ -8,7 +8,7 @@ from typing import Any
 
 from headgate.rules.facts import WORDS, Fact
 from headgate.rules.kinds import Listing, Misfit, Path, Plain, Report, Schema, closest
-from headgate.rules.match import MATCH, NOT, Match, valid
+from headgate.rules.match import MATCH, Match, valid
 from headgate.rules.scalars import size, whole
 from headgate.rules.table import Table, settle, spelled, told, typed
 
@@ -103,8 +103,10 @@ class Costing:
         """A mapping may also hold the conditions of a match."""
         found = self._table.schema()
         mapping = found["anyOf"][0]
-        mapping["patternProperties"] = MATCH.schema()["patternProperties"]
-        mapping["properties"][NOT] = MATCH.schema()["properties"][NOT]
+        match = MATCH.schema()
+        mapping["properties"] |= match["properties"]
+        mapping["patternProperties"] = match["patternProperties"]
+        mapping["minProperties"] = 1
         return found
 
     def _admit(self, word: Any, at: Path, twice: bool, report: Report) -> None:

@@ -15,7 +15,7 @@ was nearest, and `flaw` says why. Nobody gets past garbage to an address of thei
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import lru_cache, partial
 from json import dumps
@@ -29,6 +29,9 @@ LISTS = ("forwarded", "x-forwarded-for")
 LOCAL = "local"
 # How servers name a peer that came by a socket in the file system, or by one without a name.
 UNIX = ("unix:", "/", "@", "\0")
+
+
+Lines = Sequence[str] | Callable[[], Sequence[str]]
 
 
 class Found(NamedTuple):
@@ -89,13 +92,16 @@ class Client:
         for slot, value in zip(fields(self), values, strict=True):
             object.__setattr__(self, slot.name, value)
 
-    def find(self, peer: str | None, lines: Sequence[str]) -> Found:
+    def find(self, peer: str | None, lines: Lines) -> Found:
         """The client, where `peer` is the socket's other end and `lines` are the header's values.
 
-        Never fails, whatever the lines are. Of a peer that is not trusted they are not looked at.
+        Never fails, whatever the lines are. Of a peer that is not trusted they are not looked at,
+        nor asked for if they are a function.
         """
         found, trusted = self._peers.get(peer) or self._meet(peer)
-        return self._walk(found, lines) if trusted else found
+        if not trusted:
+            return found
+        return self._walk(found, lines() if callable(lines) else lines)
 
     def trusts(self, peer: str | None) -> bool:
         """Whether what this peer says of others is believed."""

@@ -164,7 +164,8 @@ def composer(parts: Sequence[str], paths: Sequence[str] = ()) -> Reader:
         return several(readers, form)
     read = readers[0]
     if form == "%s":
-        return lambda request: tidy(read(request))
+        # An address has nothing to tidy up.
+        return read if facts[0].family == "client.ip" else lambda request: tidy(read(request))
 
     def compose(request: Request) -> str:
         value = read(request)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 from headgate.rules.kinds import Named, Path, Report, Schema, shown
@@ -43,8 +44,9 @@ def frozen(given: Any, at: Path, report: Report, depth: int) -> Any:
     if isinstance(given, (list, tuple)):
         return tuple(frozen(one, (*at, number), report, depth - 1)
                      for number, one in enumerate(given))  # fmt: skip
-    if given is not None and not isinstance(given, (str, int, float, bool)):
-        report.add(at, f"is plain data, not {shown(given)}")
+    plain = given is None or isinstance(given, (str, int, bool))
+    if not plain and not (isinstance(given, float) and isfinite(given)):
+        report.add(at, f"is a text, a finite number, true or false, not {shown(given)}")
     return given
 
 

@@ -17,6 +17,13 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", 
 RARE = ("REPORT", "PURGE", "QUERY", "COPY", "MOVE", "LOCK", "UNLOCK", "SEARCH", "LABEL", "MERGE")
 SCHEMES = ("http", "https", "ws", "wss")
 NOT = "not"
+# What some facts look like, in the words of JSON Schema.
+SHAPES = {
+    "path": "^/",
+    "method": "^[A-Za-z*?-]+$",
+    "client.ip": "^[0-9A-Fa-f.:]+(/[0-9]+)?$",
+    "scheme": "^(http|https|ws|wss|.*[*?].*)$",
+}
 # More alternatives than this are a table, not a rule.
 MOST = 10_000
 FACTS = (
@@ -104,10 +111,20 @@ class Matching:
     def schema(self) -> Schema:
         """An object whose names are facts."""
         scalar = {"type": ["string", "integer", "boolean"]}
-        values = {"anyOf": [scalar, {"type": "array", "items": scalar, "minItems": 1}]}
-        facts = {"patternProperties": {FACTS: values}, "additionalProperties": False}
-        exceptions = {"type": "object", "minProperties": 1, **facts}
-        return {"type": "object", "minProperties": 1, "properties": {NOT: exceptions}, **facts}
+        known = {word: several({"type": "string", "pattern": SHAPES[word]}) for word in SHAPES}
+        facts = {
+            "type": "object",
+            "minProperties": 1,
+            "properties": known,
+            "patternProperties": {FACTS: several(scalar)},
+            "additionalProperties": False,
+        }
+        return {**facts, "properties": {**known, NOT: facts}}
+
+
+def several(one: Schema) -> Schema:
+    """One of these, or a list of them, in JSON Schema."""
+    return {"anyOf": [one, {"type": "array", "items": one, "minItems": 1}]}
 
 
 def made(found: dict[str, tuple[str, ...]], exceptions: dict[str, tuple[str, ...]]) -> Match:
@@ -136,8 +153,9 @@ def conditions(given: Mapping[Any, Any], at: Path, report: Report) -> dict[str, 
         try:
             fact = str(Fact.parse(word))
         except (TypeError, ValueError) as problem:
-            meant = closest(word, [NOT])
-            report.stray(here, f"unknown fact {shown(word)}{meant}" if meant else str(problem))
+            hint = closest(word, [*WORDS, NOT])
+            meant = hint == closest(NOT, [NOT])
+            report.stray(here, f"unknown fact {shown(word)}{hint}" if meant else str(problem))
             continue
         if fact in found:
             report.stray(here, f"stands twice, in capitals or not; keep one {fact}")

@@ -7,12 +7,15 @@ from collections.abc import Callable
 from headgate.rules.facts import Fact
 from headgate.rules.index import Condition, Index
 from headgate.rules.request import Request
+from headgate.rules.rule import Rule
 from headgate.rules.rules import Rules
 from headgate.rules.ruling import Ruling
 from headgate.rules.shelf import Shelf
 
 # So many sets of rules that are met together are kept at hand.
 REMEMBERED = 10_000
+# A longer path is not worth remembering.
+LONGEST = 256
 
 
 class Ruleset:
@@ -28,15 +31,29 @@ class Ruleset:
             for rule in rules.rules
         )
         self._met: dict[tuple[int, ...], tuple[Ruling, ...]] = {}
+        # Where only method and path matter, what they meet is remembered as it is found.
+        asked = {fact for rule in rules.rules for fact in facts(rule)}
+        self._plain = asked <= {"method", "path"}
+        self._known: dict[tuple[str, str], tuple[Ruling, ...]] = {}
         self.plan: Callable[[Request], str] = planned
         if rules.plan:
             self.plan = Fact.parse(rules.plan).reader()
 
     def find(self, request: Request) -> tuple[Ruling, ...]:
         """The rulings that a request meets; of a group only the first."""
-        positions = self._index.find(request)
-        found = self._met.get(positions)
-        return self._meet(positions) if found is None else found
+        if not self._plain:
+            positions = self._index.find(request)
+            return self._met.get(positions) or self._meet(positions)
+        known = self._known
+        place = (request.method, request.path)
+        found = known.get(place)
+        if found is None:
+            if len(known) >= REMEMBERED:
+                known.clear()
+            found = self._meet(self._index.find(request))
+            if len(request.path) <= LONGEST:
+                known[place] = found
+        return found
 
     def _meet(self, positions: tuple[int, ...]) -> tuple[Ruling, ...]:
         seen: set[str] = set()
@@ -52,6 +69,12 @@ class Ruleset:
 
     def __repr__(self) -> str:
         return f"{len(self.rulings)} rules, {self.version}"
+
+
+def facts(rule: Rule) -> set[str]:
+    """What has to be known of a request to say whether it meets a rule."""
+    said = {*rule.match.conditions, *rule.match.exceptions}
+    return said if rule.when is None else said | {str(fact) for fact in rule.when.facts}
 
 
 def planned(request: Request) -> str:

@@ -44,7 +44,9 @@ def sense(rule: Any, report: Report, at: Path) -> None:
                 report.add((*at, word), "is never asked, for deny lets nobody in; leave it out")
     for word, needs in ABOUT.items():
         if word in said and not any(need in said for need in needs):
-            report.add((*at, word), f"is about {' or '.join(needs)}, and there is none")
+            report.add(
+                (*at, word), f"is about {' or '.join(needs)}, and there is none; leave it out"
+            )
     if "empty_key_status" in said and rule.empty_key != "deny":
         report.add((*at, "empty_key_status"), f"is for empty_key: deny, not {rule.empty_key}")
     measure(rule, report, at)
@@ -85,7 +87,7 @@ def trace(rule: Any, report: Report, at: Path) -> None:
 def agree(rule: Any, terms: Any, report: Report, at: Path) -> None:
     """Whether terms are about what a rule does."""
     if not any(getattr(rule, word) for word in WORDS):
-        report.add(at, f'rule "{rule.name}" has no {", ".join(WORDS)} to change')
+        report.add(at, f'rule "{rule.name}" has no limit, concurrent or bandwidth to change')
         return
     if terms == UNLIMITED:
         return

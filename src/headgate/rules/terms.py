@@ -64,7 +64,8 @@ class Bargain:
 
     def schema(self) -> Schema:
         """In JSON Schema."""
-        return {"anyOf": [self._table.schema(), LIMITS.schema(), PLACES.schema()]}
+        several = {**self._table.schema(), "minProperties": 1}
+        return {"anyOf": [several, LIMITS.schema(), PLACES.schema()]}
 
     def _spread(self, given: Mapping[Any, Any]) -> bool:
         # Whether a mapping is a limit with its options, and not several terms.

@@ -22,6 +22,8 @@ from wsproto.events import (
     TextMessage,
 )
 
+from tests.servers.launch import Server
+
 
 class Said(NamedTuple):
     """An answer, its headers in the order they came in."""
@@ -154,3 +156,8 @@ def serving(app: Any, **options: Any) -> Iterator[Site]:
         finally:
             server.should_exit = True
             thread.join()
+
+
+def connections(server: Server) -> int:
+    """How many others are connected to a store's server."""
+    return len(server.ask("CLIENT", "LIST").splitlines()) - 1

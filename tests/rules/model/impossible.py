@@ -37,7 +37,7 @@ LIMITS = [
     here(
         (*LOGIN, "limit"), ["5/s", ["6/s"]], "is a rate such as 100/min, or a mapping, not a list"
     ),
-    here((*LOGIN, "limit", "rate"), "5000000/s", "use SlidingWindow"),
+    here((*LOGIN, "limit", "rate"), "5000000/s", "use sliding_window"),
     here((*LOGIN, "limit", "rate"), "5/min burst 10", "has no burst"),
     here((*LOGIN, "limit", "burst"), 5, "is for token_bucket and gcra and leaky_bucket, not for"),
     here((*LOGIN, "limit", "parts"), 5, "is for sliding_window, not for sliding_log"),
@@ -57,7 +57,7 @@ LIMITS = [
     ((*QUOTA, "by"), "gcra", (*QUOTA, "limit", 0, "calendar"), "is for fixed_window, not for gcra"),
 ]
 FITTING = [
-    here(("plans", "free", "banned"), "5/s", "has no limit, concurrent, bandwidth to change"),
+    here(("plans", "free", "banned"), "5/s", "has no limit, concurrent or bandwidth to change"),
     here(("plans", "free", "quota"), "5/s burst 10", "has no burst"),
     here(("plans", "free", "quota"), 5, 'is about concurrent, and rule "quota" has none'),
     here(("plans", "free", "five"), "5/s", 'is about limit, and rule "five" has none'),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from math import inf
+from math import ceil, inf
 from typing import Any, NamedTuple
 
 from headgate.adapters.http import problem
-from headgate.adapters.http.dialects import Fields, Headers, Policy, Standing
+from headgate.adapters.http.dialects import SHORT, Fields, Headers, Policy, Standing
+from headgate.adapters.http.fields import MOST
 from headgate.algorithms.limit import Limit
 from headgate.decision import Decision
 from headgate.rules.entry import Entry, Refusal
@@ -34,11 +35,13 @@ STEADY = ("TokenBucket", "GCRA", "LeakyBucket", "WarmUp")
 class Told(NamedTuple):
     """What is known of a lane before any request: its policies, each by name with its pace.
 
-    The pace is how many seconds a unit takes, infinite where units come all at once.
+    The pace is how many seconds a unit takes, infinite where units come all at once. `say` is the
+    short way to the headers of a policy that is alone.
     """
 
     policies: list[Policy]
     paces: dict[str, tuple[Policy, float]]
+    say: Callable[[Decision], Fields] | None
 
 
 class Herald:
@@ -62,11 +65,10 @@ class Herald:
         """The headers that tell how the limits stand which the request met."""
         passes = entry.passes
         if len(passes) == 1 and not entry.places and passes[0].ruling.rule.headers:
-            # Most requests meet one rule.
+            # Most requests meet one rule with one limit.
             told = passes[0].lane.told or describe(passes[0].lane)
-            stands = standing(told.paces, passes[0].decision)
-            now = 0.0 if self._headers.newest else self._clock() / 1e6
-            return self._headers.render(told.policies, (stands,), now)
+            if told.say is not None and self._headers.newest:
+                return told.say(passes[0].decision)
         return [] if self._silent else self._several(entry)
 
     def _several(self, entry: Entry) -> Fields:
@@ -134,8 +136,33 @@ def describe(lane: Lane) -> Told:
     for limit, one in zip(lane.limits, policies, strict=True):
         steady = type(limit).__name__ in STEADY and limit.rate.count > 0
         paces[one.name] = (one, limit.rate.seconds / limit.rate.count if steady else inf)
-    told = lane.told = Told(policies, paces)
+    say = speaker(policies[0], paces[policies[0].name][1]) if len(policies) == 1 else None
+    told = lane.told = Told(policies, paces, say)
     return told
+
+
+def speaker(policy: Policy, pace: float) -> Callable[[Decision], Fields] | None:
+    """Says in the newest dialect how one policy stands, as `Headers.render` would, with one call.
+
+    That is for windows up to a minute; what is said of longer ones takes a second thought.
+    """
+    line, timed = (b"ratelimit-policy", policy.item), policy.timed
+    if policy.window > SHORT or policy.quota > MOST:
+        return None
+
+    def say(decision: Decision) -> Fields:
+        left = decision.remaining
+        if decision.allowed:
+            reset = decision.reset_after
+            if left <= 0:
+                left, reset = 0, min(reset, pace)
+        else:
+            left, reset = max(0, left), decision.retry_after
+            if reset == inf:
+                return [line, (b"ratelimit", policy.timeless % left)]
+        return [line, (b"ratelimit", timed % (left, ceil(reset)))]
+
+    return say
 
 
 def policy(limit: Limit) -> Policy:
