@@ -44,7 +44,7 @@ class Call(Request):
 
     @property
     def scheme(self) -> str:  # type: ignore[override]
-        """https if the connection is secured."""
+        """The scheme, which is https if the connection is secured."""
         return "https" if "transport_security_type" in self._context.auth_context() else "http"
 
     @property

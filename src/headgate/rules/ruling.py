@@ -13,7 +13,7 @@ from headgate.rules.charge import statuses
 from headgate.rules.entry import Refusal
 from headgate.rules.facts import composer, tidy
 from headgate.rules.fees import Fee, fee
-from headgate.rules.over import Wait
+from headgate.rules.over import Degrade, Redirect, Wait
 from headgate.rules.request import Request
 from headgate.rules.rule import Rule
 from headgate.rules.shelf import Shelf
@@ -61,6 +61,8 @@ class Ruling:
         self.counted = None if rule.counts is None else statuses(rule.counts.status)
         self.patience = rule.over.timeout if isinstance(rule.over, Wait) else 0.0
         self.queue = rule.over.queue if isinstance(rule.over, Wait) else 0
+        # The status that the rule will have for a no; 0 if it does not say.
+        self.status = 0 if isinstance(rule.over, (Degrade, Redirect)) else int(rule.over.status)
         # How many wait now.
         self.waiting = 0
         self.failures = statuses(rule.breaker.status) if rule.breaker else frozenset()

@@ -16,7 +16,6 @@ from typing import Any
 from headgate.drive import Flow
 from headgate.errors import BulkheadFull, StoreUnavailable
 from headgate.rules.entry import Entry, Pass, Refusal
-from headgate.rules.over import Degrade, Redirect
 from headgate.rules.request import Request
 from headgate.rules.ruling import Lane, Ruling
 from headgate.rules.tally import count
@@ -145,7 +144,7 @@ def take(entry: Entry, ruling: Ruling, lane: Lane, key: str, hands: Hands) -> Fl
         return
     wait = decision.retry_after if booking is not None else 0.0
     if wait > 0.0 and ruling.waiting >= ruling.queue:
-        refuse(entry, ruling, key, Refusal("capacity", ruling.rule, own(ruling), wait))
+        refuse(entry, ruling, key, Refusal("capacity", ruling.rule, ruling.status, wait))
     entry.waited = max(entry.waited, wait)
 
 
@@ -171,7 +170,7 @@ def hold(entry: Entry, ruling: Ruling, lane: Lane | None, key: str, hands: Hands
         except BulkheadFull as full:
             mine = ruling.key is not None and name == key and full.reason != "queue"
             kind = "limit" if mine else "capacity"
-            refuse(entry, ruling, key, Refusal(kind, rule, own(ruling), SOON, ruling.name))
+            refuse(entry, ruling, key, Refusal(kind, rule, ruling.status, SOON, ruling.name))
         except StoreUnavailable:
             refuse(entry, ruling, key, Refusal("unavailable", rule, 0, SOON))
         else:
@@ -209,7 +208,7 @@ def attempt(entry: Entry, ruling: Ruling, key: str) -> None:
         entry.calls = (*entry.calls, (ruling, call))
         return
     wait = call.refusal().retry_after
-    refuse(entry, ruling, key, Refusal("capacity", ruling.rule, own(ruling), wait))
+    refuse(entry, ruling, key, Refusal("capacity", ruling.rule, ruling.status, wait))
 
 
 def undo(entry: Entry, hands: Hands) -> Flow[None]:
@@ -274,14 +273,7 @@ def refusal(ruling: Ruling, decision: Any) -> Refusal:
     """What a limiter's no is called."""
     if decision.reason == "unavailable":
         return Refusal("unavailable", ruling.rule, 0, SOON)
-    wait = inf if decision.reason == "never" else decision.retry_after
-    return Refusal("limit", ruling.rule, own(ruling), wait, decision.rule)
-
-
-def own(ruling: Ruling) -> int:
-    """The status that the rule will have, if it says so."""
-    over = ruling.rule.over
-    return 0 if isinstance(over, (Degrade, Redirect)) else int(over.status)
+    return Refusal("limit", ruling.rule, ruling.status, decision.retry_after, decision.rule)
 
 
 def same(answer: Any) -> Any:

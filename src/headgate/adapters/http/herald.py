@@ -13,7 +13,7 @@ from headgate.adapters.http.fields import MOST
 from headgate.algorithms.limit import Limit
 from headgate.decision import Decision
 from headgate.rules.entry import Entry, Refusal
-from headgate.rules.over import Degrade, Redirect
+from headgate.rules.over import Degrade, Redirect, Reject
 from headgate.rules.ruling import Lane, Ruling
 
 Answer = tuple[int, Fields, bytes]
@@ -92,16 +92,27 @@ class Herald:
         refusal = entry.refusal
         if refusal is None:
             raise ValueError("the request was not refused")
-        rule = refusal.rule
+        usual = refusal.kind == "limit" and type(refusal.rule.over) is Reject
+        wait = refusal.retry_after
+        if not usual or not 0.0 < wait < inf or problem.form(accept) is not problem.JSON:
+            return self._other(entry, refusal, accept)
+        notice = self._notices.get((refusal.policy, refusal.status))
+        if notice is None:
+            notice = self._notice(refusal.policy, refusal.status)
+        status, headers, body = notice.answer(wait)
+        return status, headers + self.fields(entry), body
+
+    def _other(self, entry: Entry, refusal: Refusal, accept: str) -> Answer:
+        rule, over = refusal.rule, refusal.rule.over
         if refusal.kind == "denied" and rule.deny.body:
             return ready(rule.deny.status, {}, rule.deny.body, [])
         fields = self.fields(entry)
         if refusal.kind not in ("denied", "key"):
-            if isinstance(rule.over, Redirect):
-                place = (b"location", rule.over.to.encode("ascii"))
-                return rule.over.status, [place, problem.UNSTORED, (b"content-length", b"0")], b""
-            if isinstance(rule.over, Degrade):
-                return ready(rule.over.status, rule.over.headers, rule.over.body, fields)
+            if isinstance(over, Redirect):
+                place = (b"location", over.to.encode("ascii"))
+                return over.status, [place, problem.UNSTORED, (b"content-length", b"0")], b""
+            if isinstance(over, Degrade):
+                return ready(over.status, over.headers, over.body, fields)
         status, headers, body = self._problem(refusal, accept)
         return status, headers + fields, body
 
@@ -109,8 +120,6 @@ class Herald:
         kind = KINDS[refusal.kind]
         policy = refusal.policy or refusal.rule.name
         wait = refusal.retry_after
-        if kind == "quota" and 0.0 < wait < inf and problem.preferred(accept) is problem.JSON:
-            return self._notice(policy, refusal.status).answer(wait)
         said = problem.Refusal(
             refusal.status or problem.status(kind, wait),
             kind,
@@ -122,10 +131,8 @@ class Herald:
 
     def _notice(self, policy: str, status: int) -> problem.Notice:
         # There are as many as there are policies.
-        found = self._notices.get((policy, status))
-        if found is None:
-            found = problem.Notice(status or problem.status("quota"), policy)
-            self._notices[policy, status] = found
+        found = problem.Notice(status or problem.status("quota"), policy)
+        self._notices[policy, status] = found
         return found
 
 
@@ -141,28 +148,30 @@ def describe(lane: Lane) -> Told:
     return told
 
 
-def speaker(policy: Policy, pace: float) -> Callable[[Decision], Fields] | None:
-    """Says in the newest dialect how one policy stands, as `Headers.render` would, with one call.
-
-    That is for windows up to a minute; what is said of longer ones takes a second thought.
-    """
+def speaker(policy: Policy, pace: float) -> Callable[[Decision], Fields]:
+    """Says in the newest dialect how one policy stands: `Headers.render` in a single call."""
     line, timed = (b"ratelimit-policy", policy.item), policy.timed
-    if policy.window > SHORT or policy.quota > MOST:
-        return None
+    # Of a long window, what is left takes a second thought.
+    plain = policy.window <= SHORT and policy.quota <= MOST
 
     def say(decision: Decision) -> Fields:
         left = decision.remaining
-        if decision.allowed:
+        if not decision.allowed:
+            left, reset = max(0, left), decision.retry_after
+        else:
             reset = decision.reset_after
             if left <= 0:
                 left, reset = 0, min(reset, pace)
-        else:
-            left, reset = max(0, left), decision.retry_after
-            if reset == inf:
-                return [line, (b"ratelimit", policy.timeless % left)]
-        return [line, (b"ratelimit", timed % (left, ceil(reset)))]
+        if reset == inf:
+            return [line, (b"ratelimit", policy.timeless % left)]
+        if plain or left <= 1:
+            return [line, (b"ratelimit", timed % (left, ceil(reset)))]
+        return NEWEST.render((policy,), (Standing(policy, left, reset),))
 
     return say
+
+
+NEWEST = Headers()
 
 
 def policy(limit: Limit) -> Policy:

@@ -74,12 +74,12 @@ class Refusal(NamedTuple):
         wait = self.retry_after
         if jitter:
             wait *= 1.0 + jitter * luck
-        form = preferred(accept) if len(accept) <= LONGEST else JSON
-        if form is JSON:
+        kind = form(accept)
+        if kind is JSON:
             body = self._json(wait)
         else:
-            body = self._html(wait) if form is HTML else self._text(wait)
-        headers = [form, (b"content-length", b"%d" % len(body)), UNSTORED]
+            body = self._html(wait) if kind is HTML else self._text(wait)
+        headers = [kind, (b"content-length", b"%d" % len(body)), UNSTORED]
         # Who is denied, and not until some moment, is not to come back.
         if wait < inf and (wait > 0.0 or self.kind != "denied"):
             headers.append((b"retry-after", b"%d" % seconds(wait)))
@@ -176,6 +176,11 @@ FORMS = {
 }
 # What nobody sends in earnest is not looked at, and not remembered.
 LONGEST = 1000
+
+
+def form(accept: str) -> tuple[bytes, bytes]:
+    """The form that an `Accept` header likes best; one that is too long to look at gets JSON."""
+    return preferred(accept) if len(accept) <= LONGEST else JSON
 
 
 @lru_cache(maxsize=256)

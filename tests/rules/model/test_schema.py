@@ -1,0 +1,93 @@
+"""The JSON Schema says what the reading of rules says, as far as a schema can."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from headgate.rules.rules import Rules
+from headgate.rules.schema import schema
+from tests.rules.model.mutations import TABLES, WRONG, absent, misspelled, mistaken
+from tests.rules.model.rich import RICH, SMALL
+from tests.rules.model.strategies import files
+
+jsonschema = pytest.importorskip("jsonschema")
+
+# What no schema knows: how fields go together, and what the words of other languages mean.
+BEYOND = {
+    "number": {"penalty", "burst", "parts", "last", "api", "files"}
+    | {*RICH["rules"][1]["overrides"]},
+    "text": {"header", "when", "zone", "redirect", "to"},
+    "mapping": {"vip", "free", "paid", "overrides"},
+    "empty list": {"rules"},
+}
+
+
+@pytest.fixture(scope="module")
+def validator() -> Any:
+    return jsonschema.Draft202012Validator(schema())
+
+
+def test_it_is_a_schema() -> None:
+    jsonschema.Draft202012Validator.check_schema(schema())
+
+    assert schema()["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert schema()["$id"] == "urn:headgate:rules:1"
+    assert json.loads(json.dumps(schema())) == schema()
+
+
+@pytest.mark.parametrize("name", ["rich", *SMALL])
+def test_good_files_are_valid(name: str, validator: Any) -> None:
+    validator.validate({"rich": RICH, **SMALL}[name])
+
+
+@given(plain=files())
+def test_whatever_is_read_is_valid(plain: Mapping[str, Any]) -> None:
+    validator = jsonschema.Draft202012Validator(schema())
+
+    Rules.read(json.dumps(plain), "json")
+    validator.validate(plain)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in WRONG if kind not in {"huge", "nan"}])
+def test_what_is_of_the_wrong_kind_is_not_valid(kind: str, validator: Any) -> None:
+    beyond = BEYOND.get(kind, set())
+    cases = [*mistaken(kind)]
+    judged = {case.label: validator.is_valid(case.data) for case in cases}
+
+    assert [case.label for case in cases if case.good and not judged[case.label]] == []
+    wrong = [case for case in cases if not case.good and judged[case.label]]
+    assert [case.label for case in wrong if not beyond & {*map(str, case.at)}] == []
+
+
+def test_names_that_are_none_are_not_valid(validator: Any) -> None:
+    strange = [case for case in misspelled() if case.at[0] != "plans"]
+
+    assert [case.label for case in strange if validator.is_valid(case.data)] == []
+
+
+def test_what_has_to_be_there_is_missed(validator: Any) -> None:
+    assert [case.label for case in absent() if validator.is_valid(case.data)] == []
+
+
+@pytest.mark.parametrize("cls", TABLES)
+def test_every_field_is_described(cls: type) -> None:
+    found = schema()
+    table = found if cls is Rules else found["$defs"][cls.__name__]
+
+    for one in fields(cls):
+        assert table["properties"][one.name]["description"] == one.metadata["says"]
+    required = [one.name for one in fields(cls) if one.default is MISSING]
+    assert table.get("required", []) == (["version"] if cls is Rules else required)
+
+
+@pytest.mark.parametrize("plain", [{"store": "${STORE}"}, {"plan": "${PLAN:-user}"}])
+def test_a_variable_may_stand_where_a_word_may(plain: Mapping[str, Any], validator: Any) -> None:
+    rule = {"name": "a", "limit": "${LIMIT}", "mode": "${MODE}", "match": {"path": "${PATH_}"}}
+
+    validator.validate({"version": 1, "rules": [rule], **plain})
