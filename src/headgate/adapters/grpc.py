@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from functools import partial
 from typing import Any, NamedTuple
@@ -93,8 +93,9 @@ class AsyncHeadgateInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc
         if handler is None:
             return None
         usher: Any = AsyncUsher(self.keeper, self._reception, handler_call_details, handler)
-        if not awaited(getattr(handler, shape(handler))):
-            bridge = Bridge(self.keeper, asyncio.get_running_loop())
+        task = asyncio.current_task()
+        if task is not None and not awaited(getattr(handler, shape(handler))):
+            bridge = Bridge(self.keeper, task, handler.response_streaming)
             usher = Usher(bridge, self._reception, handler_call_details, handler)
         return rewired(handler, usher.stream if handler.response_streaming else usher.answer)
 
@@ -220,15 +221,41 @@ class Writer:
 
 
 class Bridge:
-    """The gatekeeper of an event loop, asked from one of the threads that it has lent."""
+    """The gatekeeper of an event loop, asked from one of the threads that it has lent.
 
-    def __init__(self, keeper: AsyncGatekeeper, loop: asyncio.AbstractEventLoop) -> None:
+    When a stream is cancelled, grpcio leaves its thread waiting for ever. So what a stream holds is
+    given back when the `task` of its call is over, if it was not before.
+    """
+
+    def __init__(self, keeper: AsyncGatekeeper, task: asyncio.Task[Any], streams: bool) -> None:
         self._keeper = keeper
-        self._loop = loop
+        self._task = task
+        self._streams = streams
 
-    def __getattr__(self, name: str) -> Any:
-        verb = getattr(self._keeper, name)
-        return lambda *said: asyncio.run_coroutine_threadsafe(verb(*said), self._loop).result()
+    def enter(self, request: Call) -> Entry:
+        """`Gatekeeper.enter`."""
+        return self._wait(self._enter(request))  # type: ignore[no-any-return]
+
+    def leave(self, entry: Entry, *how: Any) -> None:
+        """`Gatekeeper.leave`."""
+        if not entry.idle:
+            self._wait(self._keeper.leave(entry, *how))
+
+    def pour(self, entry: Entry, size: int) -> None:
+        """`Gatekeeper.pour`."""
+        self._wait(self._keeper.pour(entry, size))
+
+    async def _enter(self, request: Call) -> Entry:
+        entry = await self._keeper.enter(request)
+        if self._streams and not entry.idle:
+            self._task.add_done_callback(lambda _: self._end(entry))
+        return entry
+
+    def _end(self, entry: Entry) -> None:
+        self._ending = asyncio.ensure_future(self._keeper.leave(entry, 0))
+
+    def _wait(self, doing: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(doing, self._task.get_loop()).result()
 
 
 class Ready(NamedTuple):

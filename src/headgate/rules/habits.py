@@ -162,12 +162,12 @@ def refused(rule: Rule) -> Warned:
         yield ("over",), f"{said}; say a body, or stale"
     if isinstance(over, Redirect) and returns(rule, over.to):
         said = f"{over.to} meets this rule again, so whoever is refused goes in circles"
-        yield ("over",), f"{said}; except it with match: {{not: {{path: {over.to}}}}}"
+        yield ("over",), f"{said}; except it with match: {{not: {{path: {aim(over.to)}}}}}"
 
 
 def returns(rule: Rule, address: str) -> bool:
     """Whether who is sent there comes back to the rule."""
-    path = address.partition("?")[0].partition("#")[0]
+    path = aim(address)
     methods = rule.match.conditions.get("method", ("GET",))
     kept = isinstance(rule.over, Redirect) and rule.over.status in (307, 308)
     if not address.startswith("/") or address.startswith("//"):
@@ -178,6 +178,11 @@ def returns(rule: Rule, address: str) -> bool:
     if excluded and fits(excluded)(path):
         return False
     return not rule.match.paths or fits(rule.match.paths)(path)
+
+
+def aim(address: str) -> str:
+    """The path of an address."""
+    return address.partition("?")[0].partition("#")[0]
 
 
 def enforced(rule: Rule, rules: Rules) -> Warned:

@@ -66,7 +66,9 @@ class Ruling:
         # How many wait now.
         self.waiting = 0
         self.failures = statuses(rule.breaker.status) if rule.breaker else frozenset()
-        self.afterwards = self.counted is not None or self.fee.later
+        # Whether the last good answer is kept, to be given to those who are refused.
+        self.stale = isinstance(rule.over, Degrade) and rule.over.stale > 0.0
+        self.afterwards = self.counted is not None or self.fee.later or self.stale
         self._enforced = round(rule.rollout * 10_000) if rule.mode == "enforce" else 0
         self._lanes: dict[str, Lane] = {}
         self.simple = self._simple()

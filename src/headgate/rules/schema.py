@@ -46,7 +46,8 @@ def hoist(found: Any, tables: dict[str, Any]) -> Any:
     if "pattern" in plain:
         return {**plain, "pattern": f"{plain['pattern']}|{VARIABLE}"}
     if "enum" in plain and isinstance(plain["enum"][0], str):
-        return {"anyOf": [plain, {"type": "string", "pattern": VARIABLE}]}
+        words = {"enum": plain.pop("enum")}
+        return {**plain, "anyOf": [words, {"type": "string", "pattern": VARIABLE}]}
     if "title" not in plain or not isinstance(plain["title"], str):
         return plain
     tables[plain["title"]] = plain

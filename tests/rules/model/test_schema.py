@@ -61,8 +61,8 @@ def test_what_is_of_the_wrong_kind_is_not_valid(kind: str, validator: Any) -> No
     judged = {case.label: validator.is_valid(case.data) for case in cases}
 
     assert [case.label for case in cases if case.good and not judged[case.label]] == []
-    wrong = [case for case in cases if not case.good and judged[case.label]]
-    assert [case.label for case in wrong if not beyond & {*map(str, case.at)}] == []
+    wrong = [case.label for case in cases if not case.good and judged[case.label]]
+    assert [label for label in wrong if not any(f"'{word}'" in label for word in beyond)] == []
 
 
 def test_names_that_are_none_are_not_valid(validator: Any) -> None:
