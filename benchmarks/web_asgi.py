@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from contestants import _pyrate_gcra, _quota
-from web_contestants import BARE, CLIENTS, HEADERS, OURS, PATH, Site, address, rules
+from web_contestants import BARE, CLIENTS, HEADERS, OURS, PATH, SPENT, Site, address, rules
 
 DAY = 86_400
 # A scope belongs to one request: servers make one for each, and applications write to it.
@@ -22,6 +22,7 @@ def starlette_sites() -> list[Site]:
     return [
         Site(BARE, "starlette", lambda _: _starlette(), False),
         Site(OURS, "headgate", _headgate("draft-11"), True),
+        Site(f"{OURS}, by the minute", "headgate", _headgate_minutely, True),
         Site(f"{OURS}, three dialects", "headgate", _headgate(*three), True),
         Site(f"{OURS}, no headers", "headgate", _headgate("none"), False),
         Site("asgi-ratelimit", "asgi-ratelimit", _asgi_ratelimit(True), False),
@@ -110,6 +111,17 @@ def _headgate(*dialects: str) -> Build:
         return _starlette(middleware=[Middleware(HeadgateMiddleware, rules(limit, *dialects))])
 
     return build
+
+
+def _headgate_minutely(limit: int) -> Any:
+    """What is left of a short window is said as it is; of a long one it takes a second thought."""
+    from starlette.middleware import Middleware
+
+    from headgate.adapters.asgi import HeadgateMiddleware
+
+    # Who is over the limit is to stay so.
+    said = rules(limit, "draft-11", unit="day" if limit == SPENT else "min")
+    return _starlette(middleware=[Middleware(HeadgateMiddleware, said)])
 
 
 def _asgi_ratelimit(complete: bool) -> Build:

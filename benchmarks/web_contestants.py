@@ -67,10 +67,10 @@ def address(client: int) -> str:
     return f"93.184.215.{client}"
 
 
-def rules(limit: int, *dialects: str) -> Rules:
+def rules(limit: int, *dialects: str, unit: str = "day") -> Rules:
     """The limit as Headgate's rules, told in these dialects."""
     from headgate.rules.rule import Rule
     from headgate.rules.rules import Rules
 
-    rule = Rule("api", match={"path": "/api/**"}, key="client.ip", limit=f"{limit}/day")
+    rule = Rule("api", match={"path": "/api/**"}, key="client.ip", limit=f"{limit}/{unit}")
     return Rules([rule], headers=dialects)

@@ -67,11 +67,10 @@ class Stay:
             keeper.pour(entry, size)
 
     def leave(self, status: int) -> None:
-        """Give everything back. Once: a second time there is nothing left."""
-        parties, self.parties = self.parties, []
+        """Give everything back. A second time there is nothing left: an entry is left once."""
         outcome = self.outcome
         with ExitStack() as stack:
-            for keeper, entry in parties:
+            for keeper, entry in self.parties:
                 stack.callback(keeper.leave, entry, status, outcome.header, outcome.size)
 
 

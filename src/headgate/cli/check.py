@@ -52,14 +52,14 @@ def check(
 
     try:
         found = report.read(file)
+        if plain:
+            click.echo(report.told(found, routes))
+        else:
+            report.show(found, routes)
     except RulesError as error:
         context.exit(broken(file, error.problems, plain))
     except HeadgateError as error:
         context.exit(broken(file, (Problem(str(error), file=file),), plain))
-    if plain:
-        click.echo(report.told(found, routes))
-    else:
-        report.show(found, routes)
     context.exit(DOUBTFUL if strict and found.warnings else GOOD)
 
 

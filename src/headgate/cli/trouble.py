@@ -14,7 +14,7 @@ from headgate.errors import Problem, spelled
 
 # As much of a line as is shown around the place.
 WIDTH = 100
-SECRET = re.compile(r"([a-z+]+://).*@")
+SECRET = re.compile(r"([a-z+]+://)(?:(?!://).)*@")
 OPTIONS = re.compile(r"((?:redis|valkey|unix)[a-z+]*://[^\s\"'?]*\?)[^\s\"']*")
 
 

@@ -86,8 +86,8 @@ def pour(entry: Entry, size: int, hands: Hands) -> Flow[None]:
     bookings: list[Any] = []
     try:
         for limiter, key in entry.bandwidth:
-            booking = partial(limiter.reserve, key, size)
-            bookings.append((yield booking) if hands.far else booking())
+            booking = yield from draw(limiter, key, size, hands)
+            bookings.append(booking)
         wait = max(booking.wait for booking in bookings)
         if 0.0 < wait < inf:
             yield partial(hands.sleep, wait)
@@ -98,6 +98,16 @@ def pour(entry: Entry, size: int, hands: Hands) -> Flow[None]:
             else:
                 booking.cancel()
         raise
+
+
+def draw(limiter: Any, key: str, size: int, hands: Hands) -> Flow[Any]:
+    """Book so many bytes. Where nobody may be let through unasked, wait for who can be asked."""
+    while True:
+        ask = partial(limiter.reserve, key, size)
+        booking = (yield ask) if hands.far else ask()
+        if booking.decision.reason != "unavailable":
+            return booking
+        yield partial(hands.sleep, SOON)
 
 
 def ask(

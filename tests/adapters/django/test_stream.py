@@ -13,7 +13,7 @@ import pytest
 from django.core.handlers.asgi import ASGIHandler
 from django.core.handlers.wsgi import WSGIHandler
 from django.http import FileResponse, HttpResponse, StreamingHttpResponse
-from django.test import AsyncClient, Client
+from django.test import AsyncClient, AsyncRequestFactory, Client
 from django.urls import path
 
 from headgate import ManualClock
@@ -378,6 +378,22 @@ def test_a_view_that_is_not_awaited_is_streamed_under_asgi_all_the_same() -> Non
 def test_the_awaited_clients_of_tests_end_a_stream_too() -> None:
     with project(path("", aparts), rules=ALONE):
         assert asyncio.run(read(2)) == [LARGE, LARGE]
+
+
+def test_what_is_read_to_its_end_is_left_before_it_is_closed() -> None:
+    view = limit(concurrent=1)(aparts)
+
+    async def scene() -> list[int]:
+        found = []
+        for _ in range(2):
+            response: Any = await view(AsyncRequestFactory().get("/"))
+            found.append(response.status_code)
+            kept.append((response, [part async for part in response.streaming_content]))
+        return found
+
+    kept: list[Any] = []
+    with project(middleware=()):
+        assert asyncio.run(scene()) == [201, 201]
 
 
 def test_the_event_loop_is_not_held_up_while_one_waits() -> None:

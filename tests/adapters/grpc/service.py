@@ -10,15 +10,14 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
-from typing import Any
+from contextlib import contextmanager, suppress
+from typing import Any, NamedTuple
 
 import grpc
 import grpc.aio
 
 from headgate import ManualClock
 from headgate.adapters.grpc import AsyncHeadgateInterceptor, HeadgateInterceptor
-from headgate.rules.rules import Rules
 
 COLOURS = ["threads", "loop", "lent"]
 NAME = "shop.Orders"
@@ -32,25 +31,25 @@ class Orders:
         self.begun = threading.Semaphore(0)
         self.ended = threading.Semaphore(0)
 
-    def Get(self, request: bytes, context: Any) -> bytes:
+    def get(self, request: bytes, context: Any) -> bytes:
         """Echo."""
         context.set_trailing_metadata((("x-tokens", "70"),))
         return request
 
-    def Fail(self, request: bytes, context: Any) -> bytes:
+    def fail(self, request: bytes, context: Any) -> bytes:
         """Fail without a word."""
         raise LookupError("lost")
 
-    def Miss(self, request: bytes, context: Any) -> bytes:
+    def miss(self, request: bytes, context: Any) -> bytes:
         """Say that there is no such thing."""
         context.set_code(grpc.StatusCode.UNAVAILABLE)
         return b""
 
-    def List(self, request: bytes, context: Any) -> Iterator[bytes]:
+    def page(self, request: bytes, context: Any) -> Iterator[bytes]:
         """So many messages."""
         yield from [b"x" * 100] * int(request)
 
-    def Watch(self, request: bytes, context: Any) -> Iterator[bytes]:
+    def watch(self, request: bytes, context: Any) -> Iterator[bytes]:
         """Messages without end, larger than what fits on the way."""
         self.begun.release()
         try:
@@ -59,11 +58,11 @@ class Orders:
         finally:
             self.ended.release()
 
-    def Put(self, requests: Iterator[bytes], context: Any) -> bytes:
+    def put(self, requests: Iterator[bytes], context: Any) -> bytes:
         """All messages in one."""
         return b"".join(requests)
 
-    def Chat(self, requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
+    def chat(self, requests: Iterator[bytes], context: Any) -> Iterator[bytes]:
         """Echo, message by message."""
         yield from requests
 
@@ -74,24 +73,24 @@ class AsyncOrders:
     def __init__(self, orders: Orders) -> None:
         self._orders = orders
 
-    async def Get(self, request: bytes, context: Any) -> bytes:
+    async def get(self, request: bytes, context: Any) -> bytes:
         """Echo."""
-        return self._orders.Get(request, context)
+        return self._orders.get(request, context)
 
-    async def Fail(self, request: bytes, context: Any) -> bytes:
+    async def fail(self, request: bytes, context: Any) -> bytes:
         """Fail without a word."""
         raise LookupError("lost")
 
-    async def Miss(self, request: bytes, context: Any) -> bytes:
+    async def miss(self, request: bytes, context: Any) -> bytes:
         """Say that there is no such thing."""
-        return self._orders.Miss(request, context)
+        return self._orders.miss(request, context)
 
-    async def List(self, request: bytes, context: Any) -> None:
+    async def page(self, request: bytes, context: Any) -> None:
         """So many messages, written."""
-        for message in self._orders.List(request, context):
+        for message in self._orders.page(request, context):
             await context.write(message)
 
-    async def Watch(self, request: bytes, context: Any) -> AsyncIterator[bytes]:
+    async def watch(self, request: bytes, context: Any) -> AsyncIterator[bytes]:
         """Messages without end, larger than what fits on the way."""
         self._orders.begun.release()
         try:
@@ -100,11 +99,11 @@ class AsyncOrders:
         finally:
             self._orders.ended.release()
 
-    async def Put(self, requests: AsyncIterator[bytes], context: Any) -> bytes:
+    async def put(self, requests: AsyncIterator[bytes], context: Any) -> bytes:
         """All messages in one."""
         return b"".join([request async for request in requests])
 
-    async def Chat(self, requests: AsyncIterator[bytes], context: Any) -> AsyncIterator[bytes]:
+    async def chat(self, requests: AsyncIterator[bytes], context: Any) -> AsyncIterator[bytes]:
         """Echo, message by message."""
         async for request in requests:
             yield request
@@ -114,29 +113,55 @@ SHAPES = {
     "Get": "unary_unary",
     "Fail": "unary_unary",
     "Miss": "unary_unary",
-    "List": "unary_stream",
+    "Page": "unary_stream",
     "Watch": "unary_stream",
     "Put": "stream_unary",
     "Chat": "stream_stream",
 }
 
 
+class Ended(NamedTuple):
+    """What came of a call."""
+
+    code: str
+    details: str
+    messages: list[bytes]
+    metadata: dict[str, Any]
+
+
 class Stub:
     """The methods of the service as a client has them."""
 
     def __init__(self, channel: grpc.Channel, orders: Orders) -> None:
+        self._channel = channel
         self.orders = orders
-        for name, shape in SHAPES.items():
-            setattr(self, name, getattr(channel, shape)(f"/{NAME}/{name}"))
-        self.Nothing = channel.unary_unary(f"/{NAME}/Nothing")
 
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(name)
+    def begin(self, name: str, request: Any = b"7", **metadata: str) -> Any:
+        """A call that has begun, as grpcio has it."""
+        shape = SHAPES.get(name, "unary_unary")
+        method: Any = getattr(self._channel, shape)(f"/{NAME}/{name}")
+        said = [(word.replace("_", "-"), value) for word, value in metadata.items()]
+        start = method if shape.endswith("stream") else method.future
+        return start(request, timeout=20, metadata=said)
+
+    def ask(self, name: str, request: Any = b"7", **metadata: str) -> Ended:
+        """A call to its end, whatever comes of it."""
+        call = self.begin(name, request, **metadata)
+        messages = []
+        with suppress(grpc.RpcError):
+            messages = [*call] if SHAPES.get(name, "").endswith("stream") else [call.result()]
+        said = dict(call.trailing_metadata())
+        return Ended(call.code().name, call.details(), messages, said)
 
 
 @contextmanager
 def served(
-    colour: str, rules: Any, clock: ManualClock | None = None, place: str = "127.0.0.1:0", **options: Any
+    colour: str,
+    rules: Any,
+    clock: ManualClock | None = None,
+    place: str = "127.0.0.1:0",
+    channel: Any = (),
+    **options: Any,
 ) -> Iterator[Stub]:
     """A stub of the service behind rules, for as long as it is needed."""
     orders = Orders()
@@ -145,9 +170,9 @@ def served(
     found = orders if colour != "loop" else AsyncOrders(orders)
     with (
         start(handlers(found), kind(rules, clock=clock, **options), place) as target,
-        grpc.insecure_channel(target) as channel,
+        grpc.insecure_channel(target, channel) as line,
     ):
-        yield Stub(channel, orders)
+        yield Stub(line, orders)
 
 
 def handlers(service: Any) -> grpc.GenericRpcHandler:
@@ -155,7 +180,7 @@ def handlers(service: Any) -> grpc.GenericRpcHandler:
     return grpc.method_handlers_generic_handler(
         NAME,
         {
-            name: getattr(grpc, f"{shape}_rpc_method_handler")(getattr(service, name))
+            name: getattr(grpc, f"{shape}_rpc_method_handler")(getattr(service, name.lower()))
             for name, shape in SHAPES.items()
         },
     )
@@ -177,13 +202,13 @@ def threads(service: Any, interceptor: Any, place: str) -> Iterator[str]:
 @contextmanager
 def loop(service: Any, interceptor: Any, place: str) -> Iterator[str]:
     """A server in an event loop, in a thread of its own."""
-    started: Future[str] = Future()
+    started: Future[Any] = Future()
     with ThreadPoolExecutor(8) as lent:
         thread = threading.Thread(
             target=lambda: asyncio.run(serve(service, interceptor, place, lent, started))
         )
         thread.start()
-        where, stop = started.result(20)  # type: ignore[misc]
+        where, stop = started.result(20)
         try:
             yield where
         finally:
@@ -204,8 +229,3 @@ async def serve(
     started.set_result((where, lambda: running.call_soon_threadsafe(stopped.set)))
     await stopped.wait()
     await server.stop(0)
-
-
-def rules(*listed: Any, **options: Any) -> Rules:
-    """Rules."""
-    return Rules(listed, **options)

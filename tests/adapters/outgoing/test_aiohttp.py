@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import io
 from collections.abc import AsyncIterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from headgate import AsyncLimiter, LimitExceeded, ManualClock
-from headgate.adapters.outgoing.aiohttp import middleware
+from headgate.adapters.outgoing.aiohttp import kept, middleware
 from headgate.adapters.outgoing.pace import Pace
 from tests.adapters.outgoing.server import REFUSED, Answer, Asked, Server, serving
 
@@ -65,6 +66,22 @@ def test_a_body_that_was_streamed_is_not(make: Any, clock: ManualClock) -> None:
 
     assert answers == [(429, REFUSED.body)]
     assert server.asked == [Asked("POST", "/here", b"gone")]
+
+
+@pytest.mark.parametrize(
+    ("marks", "whole"),
+    [
+        ({"autoclose": True, "consumed": False}, True),
+        ({"autoclose": True, "consumed": True}, False),
+        ({"autoclose": False, "consumed": False}, False),
+        ({"autoclose": True}, False),
+        ({"consumed": False}, False),
+    ],
+)
+def test_a_body_is_sent_again_only_where_it_is_sure_to_be_there(
+    marks: dict[str, bool], whole: bool
+) -> None:
+    assert kept(SimpleNamespace(**marks)) is whole
 
 
 def test_requests_leave_at_the_pace(clock: ManualClock) -> None:

@@ -175,6 +175,14 @@ def test_one_refusal_is_enough_for_all_that_goes_to_the_same_host(
     assert other.asked == [0.0, 0.0, 10.0]
 
 
+def test_a_date_is_waited_for(clock: ManualClock, verb: str) -> None:
+    clock.set(1_800_000_000.0)
+    other = Other(clock, Answer(429, {"Retry-After": "Fri, 15 Jan 2027 08:00:30 GMT"}))
+    getattr(other, verb)(pace(clock))
+
+    assert other.asked == [1_800_000_000.0, 1_800_000_030.0]
+
+
 def test_part_of_a_second_is_waited_for_too(clock: ManualClock, verb: str) -> None:
     clock.set(1_800_000_000.25)
     other = Other(clock, refused(0.5))
@@ -288,15 +296,19 @@ def exchange(other: Other, key: str = "there", **options: Any) -> Exchange:
 
 
 def test_who_waits_for_its_turn_hears_of_a_refusal_meanwhile(clock: ManualClock) -> None:
-    other = Other(clock, refused(10))
+    slow, other = Other(clock, refused(10)), Other(clock)
     paced = pace(clock, "1/s", retries=0)
 
+    async def slowly() -> Answer:
+        await clock.asleep(0.5)
+        return slow.send()
+
     async def speak() -> None:
-        await asyncio.gather(*[paced.arun(exchange(other)) for _ in range(2)])
+        await asyncio.gather(paced.arun(exchange(slow, send=slowly)), paced.arun(exchange(other)))
 
     asyncio.run(speak())
 
-    assert other.asked == [0.0, 10.0]
+    assert (slow.asked, other.asked) == ([0.5], [10.5])
 
 
 def test_nobody_waits_longer_because_others_are_refused_again(clock: ManualClock) -> None:

@@ -1,0 +1,295 @@
+"""`headgate check`: a table for what is good, the place of what is not, and codes for scripts."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("click")
+pytest.importorskip("rich")
+
+from click.testing import CliRunner, Result
+
+import headgate
+from headgate.cli.program import program
+
+GOOD = """\
+version: 1
+store: redis://me:hunter2@cache.example/1
+client: {trusted_proxies: [10.0.0.0/8]}
+rules:
+  - name: banned
+    match: {client.ip: [203.0.113.0/24]}
+    deny: true
+  - name: login
+    match: {method: POST, path: /login}
+    key: client.ip
+    limit: 5/min
+    by: sliding_log
+  - name: api
+    match: {path: [/v1/**, /v2/**], not: {method: OPTIONS}}
+    when: size > 10
+    key: [header.x-user, client.ip]
+    limit: [20/s burst 40, {rate: 10000/day, by: gcra}]
+    over: {degrade: {status: 200, body: later}}
+    mode: shadow
+  - name: all
+    concurrent: 50
+    bandwidth: 1MB/s
+    over: wait 2s
+    key: user
+    rollout: 25%
+"""
+TABLE = [
+    ["rule", "meets", "key", "may", "over", "mode"],
+    ["banned", "client.ip 203.0.113.0/24", "-", "nothing (403)", "-", "enforce"],
+    ["login", "POST /login", "client.ip", "5/min by sliding_log", "reject", "enforce"],
+    [
+        "api",
+        "/v1/** /v2/**, not method OPTIONS, when size > 10",
+        "header.x-user, client.ip",
+        "20/s burst 40 by token_bucket and 10000/day by gcra",
+        "degrade (body)",
+        "shadow",
+    ],
+    ["all", "all", "user", "50 at once and 1MB/s of the answer", "wait 2s", "enforce for 25%"],
+]
+BAD = """\
+version: 1
+store: redis://me:hunter2@host/zero
+rules:
+  - name: login
+    limit: 5/sex
+    over: {redirect: "https://a:hunter2@example.com/ busy"}
+"""
+TRACE = """\
+rules.yaml:2:8: store: is an address such as memory://, shared://web or redis://host, not \
+"redis://***@host/zero"; 'zero' is not a number; ports and databases are
+  store: redis://***@host/zero
+         ^
+rules.yaml:5:12: rules[0].limit: rate "5/sex": unknown unit "sex" at column 3; try s, min, h or day
+      limit: 5/sex
+             ^
+rules.yaml:6:22: rules[0].over.redirect.to: is /a/path or an http address, not \
+"https://***@example.com/ busy"
+      over: {redirect: "https://***@example.com/ busy"}
+                       ^
+"""
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def check(text: str | bytes, *options: str) -> Result:
+    """What the command says of a file with that text."""
+    Path("rules.yaml").write_bytes(text.encode() if isinstance(text, str) else text)
+    result = CliRunner().invoke(program, ["check", "rules.yaml", *options])
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    return result
+
+
+def rows(text: str) -> list[list[str]]:
+    """The cells of a table whose columns are two blanks apart."""
+    lines = [line for line in text.splitlines() if line]
+    return [[cell.strip() for cell in line.split("  ") if cell.strip()] for line in lines]
+
+
+def test_good_rules_are_told_in_a_table() -> None:
+    result = check(GOOD)
+
+    told = rows(result.stdout)
+    assert result.exit_code == 0
+    assert told[0][0].startswith("rules.yaml: 4 rules, version ")
+    assert told[0][0].endswith(", kept in redis://***@cache.example/1")
+    assert told[1:6] == TABLE
+
+
+def test_the_routes_that_rules_name_are_told_with_the_rules_they_meet() -> None:
+    result = check(GOOD)
+
+    assert rows(result.stdout)[6:] == [
+        ["route", "rules"],
+        ["POST /login", "banned (if client.ip 203.0.113.0/24), login, all"],
+        ["GET /v1/**", "banned (if client.ip 203.0.113.0/24), api (if size > 10), all"],
+        ["GET /v2/**", "banned (if client.ip 203.0.113.0/24), api (if size > 10), all"],
+    ]
+
+
+def test_the_routes_that_are_asked_for_are_told_instead() -> None:
+    result = check(GOOD, "--route", "options /v1/x", "--route", "/login", "--route", "POST /login")
+
+    assert rows(result.stdout)[7:] == [
+        ["OPTIONS /v1/x", "banned (if client.ip 203.0.113.0/24), all"],
+        ["GET /login", "banned (if client.ip 203.0.113.0/24), all"],
+        ["POST /login", "banned (if client.ip 203.0.113.0/24), login, all"],
+    ]
+
+
+def test_a_route_that_meets_no_rule() -> None:
+    rules = "{version: 1, rules: [{name: a, match: {path: /a}, limit: 5/s}]}"
+
+    assert rows(check(rules, "--route", "GET /b").stdout)[-1] == ["GET /b", "none"]
+
+
+def test_of_a_group_only_those_that_may_count_are_told() -> None:
+    rules = """\
+version: 1
+rules:
+  - {name: a, group: g, match: {path: /a, header.x: "1"}, limit: 5/s}
+  - {name: b, group: g, match: {path: /a}, limit: 6/s}
+  - {name: c, group: g, match: {path: /**}, limit: 7/s}
+"""
+
+    assert rows(check(rules, "--route", "GET /a").stdout)[-1] == ["GET /a", "a (if header.x 1), b"]
+
+
+@pytest.mark.parametrize("route", ["login", "POST login", "GET /a b /c d", "4 /a", ""])
+def test_a_route_that_is_none(route: str) -> None:
+    result = check(GOOD, "--route", route)
+
+    assert result.exit_code == 2
+    assert f'"{route}" is no route; write one such as "POST /login"' in result.stderr
+
+
+def test_broken_rules_are_told_by_line_with_a_mark_and_no_secret() -> None:
+    result = check(BAD)
+
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr == TRACE
+
+
+def test_all_of_it_in_json() -> None:
+    result = check(GOOD, "--json", "--route", "POST /login")
+    told = json.loads(result.stdout)
+
+    assert result.exit_code == 0
+    assert (told["file"], told["good"], told["warnings"]) == ("rules.yaml", True, [])
+    assert told["store"] == "redis://***@cache.example/1"
+    assert told["rules"][1] == {
+        "rule": "login",
+        "meets": "POST /login",
+        "key": "client.ip",
+        "may": "5/min by sliding_log",
+        "over": "reject",
+        "mode": "enforce",
+    }
+    assert [one["rule"] for one in told["routes"][0]["rules"]] == ["banned", "login", "all"]
+
+
+def test_what_is_broken_in_json() -> None:
+    result = check(BAD, "--json")
+    told = json.loads(result.stdout)
+
+    assert result.exit_code == 2
+    assert told["good"] is False
+    assert told["problems"][1] == {
+        "message": 'rate "5/sex": unknown unit "sex" at column 3; try s, min, h or day',
+        "path": "rules[0].limit",
+        "line": 5,
+        "column": 12,
+    }
+    assert "hunter2" not in result.stdout
+
+
+@pytest.mark.parametrize(("options", "code"), [((), 0), (("--strict",), 1), (("--json",), 0)])
+def test_warnings_are_told_and_fail_only_who_is_strict(options: tuple[str, ...], code: int) -> None:
+    result = check("version: 1\nrules:\n  - name: a\n    deny: true\n", *options)
+
+    assert result.exit_code == code
+    if "--json" not in options:
+        assert result.stdout.splitlines()[-3:] == [
+            "warning: rules.yaml:4:11: rules[0].deny: lets nobody in at all, for the rule has no "
+            "match; say whom it is about",
+            "      deny: true",
+            "            ^",
+        ]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("none.yaml", "none.yaml: cannot be read: No such file or directory\n"),
+        (
+            "rules.ini",
+            "rules.ini: the name tells no format; let it end in .yaml, .yml, .json or .toml\n",
+        ),
+    ],
+)
+def test_a_file_that_cannot_be_read(name: str, said: str) -> None:
+    result = CliRunner().invoke(program, ["check", name])
+
+    assert (result.exit_code, result.stderr) == (2, said)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("version: 1\nstore: \x1b[2Jx\n", ["  store: ?[2Jx", "         ^"]),
+        ("version: 1\nstore:\t2\n", ["  store: 2", "        ^"]),
+        (b"version: 1\nstore: \xff\xfe\n", ["  store: \ufffd\ufffd", "         ^"]),
+    ],
+)
+def test_no_line_moves_the_cursor(text: Any, shown: list[str]) -> None:
+    result = check(text)
+
+    assert result.exit_code == 2
+    assert "\x1b" not in result.stderr
+    assert result.stderr.splitlines()[-2:] == shown
+
+
+def test_of_a_long_line_what_is_around_the_place_is_shown() -> None:
+    plans = ", ".join(f"plan-{number}: unlimited" for number in range(40))
+    result = check(f"{{version: 1, plans: {{{plans}, bad: 7, {plans.replace('-', '_')}}}}}")
+
+    _, line, mark = result.stderr.splitlines()
+    assert result.exit_code == 2
+    assert line.startswith("  ...")
+    assert line[mark.index("^")] == "7"
+    assert len(line) <= 105
+
+
+def test_names_of_plans_and_values_cannot_speak_to_the_terminal() -> None:
+    rules = 'version: 1\nrules:\n  - {name: a, match: {header.x: "\\e[2J"}, limit: 5/s}\n'
+
+    assert "\x1b" not in check(rules).stdout
+
+
+@pytest.mark.parametrize("uncoloured", [True, False])
+def test_colours_are_for_who_looks_on_and_wants_them(uncoloured: bool) -> None:
+    Path("rules.yaml").write_text(GOOD)
+    source = str(Path(headgate.__file__).parents[1])
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "120", "PYTHONPATH": source}
+    environment.pop("NO_COLOR", None)
+
+    written = seen({**environment, "NO_COLOR": "1"} if uncoloured else environment)
+
+    assert ("\x1b[" in written) is not uncoloured
+    assert "sliding_log" in written
+
+
+def seen(environment: dict[str, str]) -> str:
+    """What somebody at a terminal sees."""
+    screen, terminal = pty.openpty()
+    command = [sys.executable, "-m", "headgate.cli", "check", "rules.yaml"]
+    with subprocess.Popen(command, stdout=terminal, env=environment) as process:
+        os.close(terminal)
+        written = b""
+        try:
+            while piece := os.read(screen, 65536):
+                written += piece
+        except OSError:
+            pass  # A terminal whose other end is closed cannot be read.
+        os.close(screen)
+    assert process.returncode == 0
+    return written.decode()

@@ -1,0 +1,84 @@
+"""Write the tables of the reference of rules from the model itself.
+
+    python tools/reference.py            refresh the page
+    python tools/reference.py --check    fail if the page says something else than the model
+
+The page asks for a table with a pair of comments; what stands between them is replaced:
+
+    <!-- fields: Rule -->
+    <!-- end of fields -->
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import MISSING, Field, fields
+from pathlib import Path
+from typing import Any
+
+from headgate.rules.allowance import Allowance
+from headgate.rules.charge import Cost, Counts
+from headgate.rules.gates import Adaptive, Break, Deny
+from headgate.rules.over import Degrade, Redirect, Reject, Wait
+from headgate.rules.rule import Rule
+from headgate.rules.rules import Rules
+from headgate.rules.table import kind
+from headgate.rules.terms import Terms
+from headgate.rules.trust import Trust
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "reference" / "rules.md"
+ASKED = re.compile(r"<!-- fields: (\w+) -->\n.*?<!-- end of fields -->", re.DOTALL)
+TABLES: dict[str, type] = {
+    cls.__name__: cls
+    for cls in (
+        Rules, Trust, Rule, Allowance, Cost, Counts, Reject, Wait, Degrade, Redirect, Deny,
+        Adaptive, Break, Terms,
+    )
+}  # fmt: skip
+HEAD = "| field | is | means | unless said |\n| --- | --- | --- | --- |\n"
+
+
+def main(arguments: list[str]) -> int:
+    """Refresh the page, or say that it is stale."""
+    page = PAGE.read_text()
+    fresh = refreshed(page)
+    if arguments == ["--check"]:
+        if page != fresh:
+            print(f"{PAGE.relative_to(ROOT)} tells of other fields: run tools/reference.py")
+        return 0 if page == fresh else 1
+    PAGE.write_text(fresh)
+    return 0
+
+
+def refreshed(page: str) -> str:
+    """The page with today's fields in it."""
+    return ASKED.sub(lambda match: included(match[1]), page)
+
+
+def included(name: str) -> str:
+    """The fields of one table, between the comments that ask for them."""
+    rows = "".join(row(one) for one in fields(TABLES[name]))
+    return f"<!-- fields: {name} -->\n{HEAD}{rows}<!-- end of fields -->"
+
+
+def row(one: Field[Any]) -> str:
+    """One field: its name, what it may be, what it means, and what it is unless said."""
+    cells = [f"`{one.name}`", kind(one).says, one.metadata["says"], usual(one)]
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |\n"
+
+
+def usual(one: Field[Any]) -> str:
+    """What holds where nothing is said."""
+    if one.default is MISSING:
+        return "has to be said"
+    if isinstance(one.default, (bool, str)) or one.default:
+        plain = kind(one).spell(one.default) if one.default != "" else ""
+        said = str(plain).lower() if isinstance(plain, bool) else str(plain or "")
+        return f"`{said}`" if said else ""
+    return ""
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
