@@ -206,6 +206,7 @@ def _headgate_fastapi(limit: int) -> Any:
 
 def _headgate_dependency(limit: int) -> Any:
     from fastapi import Depends
+
     from headgate.adapters.fastapi import limit as limited
 
     return _fastapi(dependencies=[Depends(limited(f"{limit}/day", key="client.ip"))])

@@ -45,10 +45,10 @@ class Annex(Generic[K]):
 
     def __init__(self, kind: type[K], lead: K, store: str = "", clock: Clock | None = None) -> None:
         self._lead: K = lead
-        self._known: Rules | None = lead.rules
+        self._known = lead.rules
         self._names: dict[tuple[object, str], str] = {}
         self._rules: dict[str, Rule] = {}
-        self.keeper: K = kind(self._gathered(lead.rules), store, clock)
+        self.keeper: K = kind(self._gathered(lead.rules, {}), store, clock)
         self._begin()
         follow(self, Annex._begin)
 
@@ -58,29 +58,27 @@ class Annex(Generic[K]):
         if name is not None and self._known is self._lead.rules:
             return name
         with self._lock:
-            name = self._names.get((terms, place)) or self._admit(terms, place)
-            self._follow()
+            name = self._names.get((terms, place)) or self._title(terms, place)
+            self._enforce(self._lead.rules, {**self._rules, name: stationed(terms.rule, name)})
+            # Only now: whoever finds a name asks for the rule at once.
+            self._names[terms, place] = name
         return name
 
-    def _admit(self, terms: Terms, place: str) -> str:
-        name = terms.name or self._free(STRANGE.sub("-", place)[-LONGEST:])
-        rule = stationed(terms.rule, name)
-        if self._rules.setdefault(name, rule) != rule:
-            raise ValueError(f'limit: "{name}" stands at another view with other terms')
-        self._names[terms, place] = name
-        self._known = None
-        return name
+    def _title(self, terms: Terms, place: str) -> str:
+        known = self._rules.get(terms.name)
+        if known is not None and known != stationed(terms.rule, terms.name):
+            raise ValueError(f'limit: "{terms.name}" stands at another view with other terms')
+        return terms.name or self._free(STRANGE.sub("-", place)[-LONGEST:])
 
-    def _follow(self) -> None:
-        rules = self._lead.rules
-        if self._known is not rules:
-            self.keeper.change(self._gathered(rules))
-            self._known = rules
+    def _enforce(self, lead: Rules, rules: dict[str, Rule]) -> None:
+        if self._known is not lead or self._rules != rules:
+            self.keeper.change(self._gathered(lead, rules))
+            self._known, self._rules = lead, rules
 
-    def _gathered(self, lead: Rules) -> Rules:
+    def _gathered(self, lead: Rules, rules: dict[str, Rule]) -> Rules:
         # A plan that may do as it likes may do so everywhere; others speak of the file's rules.
         plans = {name: terms for name, terms in lead.plans.items() if terms == UNLIMITED}
-        return replace(lead, rules=[*self._rules.values()], plans=plans, gateway=None)
+        return replace(lead, rules=[*rules.values()], plans=plans, gateway=None)
 
     def _free(self, title: str) -> str:
         name, number = title, 1

@@ -1,0 +1,57 @@
+"""The rules of views, when many threads come upon a view at once."""
+
+from __future__ import annotations
+
+from headgate.adapters.annex import Annex, Terms
+from headgate.rules.gatekeeper import Gatekeeper
+from headgate.rules.request import Request
+from headgate.rules.rules import Rules
+from tests.crowd import hasty, together
+
+
+def test_a_rule_is_in_force_for_whoever_finds_its_name() -> None:
+    lead = Gatekeeper(Rules())
+    annex = Annex(Gatekeeper, lead)
+    for number in range(60):
+        terms = [Terms("2/day", {"by": "fixed_window"}) for _ in range(2)]
+
+        def work(index: int, terms: list[Terms] = terms, place: str = f"view{number}") -> str:
+            name = annex.find(terms[index % 2], place)
+            entry = annex.keeper.enter(Request("GET", "/", {"headgate-view": name}))
+            return f"{name} {'in' if entry else 'out'} {len(entry.decisions)}"
+
+        with hasty():
+            found = together(work, 8)
+
+        # Two limits at one place are two rules, each with room for two of the four.
+        first, second = f"view{number}", f"view{number}.2"
+        assert sorted(found) == sorted(
+            f"{name} {said} 1" for name in (first, second) for said in ("in", "in", "out", "out")
+        )
+
+
+def test_what_is_refused_leaves_nothing_behind() -> None:
+    annex = Annex(Gatekeeper, Gatekeeper(Rules()))
+    good = Terms("2/day", {"name": "one"})
+    annex.find(good, "a")
+    before = annex.keeper.rules
+    try:
+        annex.find(Terms("3/day", {"name": "one"}), "b")
+    except ValueError as problem:
+        said = str(problem)
+
+    assert said == 'limit: "one" stands at another view with other terms'
+    assert (annex.keeper.rules is before, annex.find(good, "a")) == (True, "one")
+
+
+def test_new_rules_of_the_file_are_followed_once() -> None:
+    lead = Gatekeeper(Rules())
+    annex = Annex(Gatekeeper, lead)
+    terms = Terms("2/day", {})
+    annex.find(terms, "a")
+    lead.change(Rules(headers="x-delta"))
+    annex.find(terms, "a")
+    followed = annex.keeper.rules
+    annex.find(terms, "a")
+
+    assert (followed.headers, annex.keeper.rules is followed) == (("x-delta",), True)
