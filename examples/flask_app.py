@@ -1,6 +1,6 @@
 """A Flask app behind rules: `gunicorn --workers 4 examples.flask_app:app`.
 
-The store is shared by the workers of one machine, so 100 a minute are 100 a minute, whoever answers.
+The workers of one machine share the store: 100 a minute are 100 a minute, whoever answers.
 """
 
 import os
@@ -15,7 +15,13 @@ Headgate(
     app,
     Rules(
         [
-            Rule("api", match={"path": "/api/**"}, key="client.ip", limit="100/min", by="sliding_log"),
+            Rule(
+                "api",
+                match={"path": "/api/**"},
+                key="client.ip",
+                limit="100/min",
+                by="sliding_log",
+            ),
             Rule("banned", match={"client.ip": "203.0.113.0/24"}, deny=True),
         ],
         store=os.environ.get("HEADGATE_STORE", "shared://flask-example"),

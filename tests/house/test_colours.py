@@ -1,7 +1,7 @@
 """The colour budget: few lines of the package are there twice, once with `await`.
 
-At most 50 in what decides how often, 60 in what holds, breaks, paces and guards, and 60 in rules and
-adapters, which speak to frameworks of either colour.
+At most 50 in what decides how often, 60 in what holds, breaks, paces and guards, and 60 in rules
+and adapters, which speak to frameworks of either colour.
 """
 
 from __future__ import annotations

@@ -164,7 +164,7 @@ def test_a_limiters_file_is_not_taken_for_one_of_permits(tmp_path: Path) -> None
     path.unlink()
     path.hardlink_to(rows)
 
-    with pytest.raises(StoreMismatch, match=r"it has .*limits .*, this program wants holds permits"):
+    with pytest.raises(StoreMismatch, match=r"it has .*limits .*, this program wants holds perm"):
         opened(tmp_path)
 
     assert ledger.peek("a", 0, 1_800_000_000_000_000).remaining == 6

@@ -31,6 +31,7 @@ from headgate.errors import MissingExtra
 from headgate.rules.entry import Entry
 from headgate.rules.gatekeeper import AsyncGatekeeper, Gatekeeper
 from headgate.rules.lodge import Source
+from headgate.rules.request import Request
 
 try:
     import grpc
@@ -232,7 +233,7 @@ class Bridge:
         self._task = task
         self._streams = streams
 
-    def enter(self, request: Call) -> Entry:
+    def enter(self, request: Request) -> Entry:
         """`Gatekeeper.enter`."""
         return self._wait(self._enter(request))  # type: ignore[no-any-return]
 
@@ -245,7 +246,7 @@ class Bridge:
         """`Gatekeeper.pour`."""
         self._wait(self._keeper.pour(entry, size))
 
-    async def _enter(self, request: Call) -> Entry:
+    async def _enter(self, request: Request) -> Entry:
         entry = await self._keeper.enter(request)
         if self._streams and not entry.idle:
             self._task.add_done_callback(lambda _: self._end(entry))

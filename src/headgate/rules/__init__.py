@@ -2,7 +2,8 @@
 
 from headgate.rules import Gatekeeper, Request, Rule, Rules
 
-keeper = Gatekeeper(Rules([Rule("login", match={"path": "/login"}, key="client.ip", limit="5/min")]))
+login = Rule("login", match={"path": "/login"}, key="client.ip", limit="5/min")
+keeper = Gatekeeper(Rules([login]))
 if not keeper.enter(Request("POST", "/login", client="203.0.113.7")):
     ...  # over the limit
 """

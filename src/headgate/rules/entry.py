@@ -62,7 +62,7 @@ class Entry:
     waited: float
     owing: bool
 
-    def __init__(self, version: str, request: Any) -> None:
+    def __init__(self, version: str, request: Any = None) -> None:
         self.version = version
         self.request = request
         self.refusal = None

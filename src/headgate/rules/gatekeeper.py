@@ -54,7 +54,7 @@ class Gatekeeper:
         return self.lodge.book.version
 
     def enter(self, request: Request) -> Entry:
-        """Decide about a request: an entry that is true if it may go in. Waits if a rule says so."""
+        """Decide about a request: an entry, true if it may go in. Waits if a rule says so."""
         book = self.lodge.book
         rulings = book.find(request)
         entry = quick(book, rulings, request)
@@ -172,11 +172,12 @@ class AsyncGatekeeper:
 def quick(book: Ruleset, rulings: tuple[Ruling, ...], request: Request) -> Entry | None:
     """The way of a request that meets at most one rule, which only counts: by far the commonest."""
     if len(rulings) != 1:
-        return None if rulings else Entry(book.version, request)
+        return None if rulings else Entry(book.version)
     ruling = rulings[0]
     if not ruling.simple:
         return None
-    entry = Entry(book.version, request)
+    # It does not know its request: the two would keep each other alive in a scope or an environ.
+    entry = Entry(book.version)
     key = "" if ruling.key is None else ruling.key(request)
     if not key and ruling.key is not None and ruling.rule.empty_key != "share":
         if ruling.rule.empty_key == "deny":

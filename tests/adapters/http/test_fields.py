@@ -132,6 +132,12 @@ def test_what_breaks_a_rule_anywhere_is_no_list(text: str, problem: str) -> None
     assert str(refusal.value) == problem
 
 
+@pytest.mark.parametrize("text", [":c=Gs:", ":=cGs:", ":c:"])
+def test_bytes_are_base64_from_end_to_end(text: str) -> None:
+    with pytest.raises(ValueError):
+        items(text)
+
+
 @given(PIECES)
 def test_lists_are_read_and_refused_as_the_other_implementation_does(text: str) -> None:
     assume(not KNOWN_SLIPS.search(text))

@@ -151,8 +151,8 @@ def describe(lane: Lane) -> Told:
 def speaker(policy: Policy, pace: float) -> Callable[[Decision], Fields]:
     """Says in the newest dialect how one policy stands: `Headers.render` in a single call."""
     line, timed = (b"ratelimit-policy", policy.item), policy.timed
-    # Of a long window, what is left takes a second thought.
-    plain = policy.window <= SHORT and policy.quota <= MOST
+    # Of a long window, no more is said to be left than some times its own pace: so many a second.
+    most = Headers.safety * policy.quota / policy.window if policy.window > SHORT else inf
 
     def say(decision: Decision) -> Fields:
         left = decision.remaining
@@ -164,14 +164,12 @@ def speaker(policy: Policy, pace: float) -> Callable[[Decision], Fields]:
                 left, reset = 0, min(reset, pace)
         if reset == inf:
             return [line, (b"ratelimit", policy.timeless % left)]
-        if plain or left <= 1:
-            return [line, (b"ratelimit", timed % (left, ceil(reset)))]
-        return NEWEST.render((policy,), (Standing(policy, left, reset),))
+        seconds = ceil(reset)
+        if left > 1 and seconds > 0 and left > most * seconds:
+            left = max(1, int(most * seconds))
+        return [line, (b"ratelimit", timed % (min(left, MOST), seconds))]
 
     return say
-
-
-NEWEST = Headers()
 
 
 def policy(limit: Limit) -> Policy:

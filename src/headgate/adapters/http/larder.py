@@ -1,9 +1,9 @@
 """Larder: the last good answers, for when there is nothing better.
 
-Under `over: {degrade: {stale: 60s}}` whoever is refused gets the last good answer to the same request
-of the same key, if it is no older. An answer is kept only if anybody who asks the same may have it:
-a 200 to a GET, of at most 64 KiB, without cookies, that does not say it is private, and is asked for
-without credentials. The least used makes room for others.
+Under `over: {degrade: {stale: 60s}}` whoever is refused gets the last good answer to the same
+request of the same key, if it is no older. An answer is kept only if anybody who asks the same may
+have it: a 200 to a GET, of at most 64 KiB, without cookies, that does not say it is private, and is
+asked for without credentials. The least used makes room for others.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
     httpx.Client(transport=Transport(httpx.HTTPTransport(), pace))
     httpx.AsyncClient(transport=Transport(httpx.AsyncHTTPTransport(), pace))
 
-The two libraries speak to transports alike, and nothing of either is needed here. Tasks are those of
-asyncio.
+The two libraries speak to transports alike, and nothing of either is needed here. Tasks are those
+of asyncio.
 """
 
 from __future__ import annotations
