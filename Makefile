@@ -39,6 +39,7 @@ run: $(PACKAGE) ## a burst against every algorithm, drawn in the terminal
 # modules that are never compiled, the text of the source, or the tests' own servers, has no form and
 # runs once; of what is made up at random, the second form, of the same source, gets less.
 FORMLESS := $(addprefix --ignore tests/,servers permits pacer retry adaptive guard house docs \
+	rules adapters cli examples testing/test_trial.py \
 	conformance/test_differential.py conformance/test_laws.py limiter/test_types.py)
 
 test: check ## everything: check, then the suite compiled, then interpreted
@@ -60,6 +61,7 @@ check: $(TOOLS) ## lint, format, types, layers, fresh twins
 	PYTHONPATH=src $(VENV)/bin/lint-imports --cache-dir .cache/imports
 	PYTHONPATH=src $(VENV)/bin/python tools/twins.py --check
 	PYTHONPATH=src $(VENV)/bin/python tools/tables.py --check
+	PYTHONPATH=src $(VENV)/bin/python tools/reference.py --check
 
 twins: $(TOOLS) ## render the Lua twin and the C types of every step
 	PYTHONPATH=src $(VENV)/bin/python tools/twins.py
@@ -75,6 +77,8 @@ bench: $(BENCH)/.package ## measure against the peers, in an environment of its 
 	$(BENCH)/bin/python benchmarks/on_redis.py
 	$(BENCH)/bin/python benchmarks/guards.py
 	$(BENCH)/bin/python benchmarks/overload.py
+	$(BENCH)/bin/python benchmarks/matching.py
+	$(BENCH)/bin/python benchmarks/web.py
 
 soak: $(TOOLS) ## the same proofs at length, traces ten times as long, and what takes real time
 	HEADGATE_SOAK=10 $(PYTEST) --dist worksteal -o faulthandler_timeout=0 -m "not realtime" --timeout 3600
