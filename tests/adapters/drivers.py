@@ -65,6 +65,8 @@ def gatekeeper(rules: Rules, clock: ManualClock) -> Iterator[Driver]:
             return Heard(500, {}, b"")
         for piece in cut(heard.body, entry.piece) if entry.bandwidth else ():
             keeper.pour(entry, len(piece))
+        entry.send(heard.body)
+        entry.complete = True
         keeper.leave(entry, heard.status, lambda name: heard.headers.get(name, ""), len(heard.body))
         return Heard(heard.status, heard.headers | plain(fields), heard.body)
 

@@ -282,6 +282,21 @@ rules:
             Step("/stock", body="in stock", told={"x-kept": "yes", "cache-control": "no-store"}),
         ],
     ),
+    "the last good answer": Scene(
+        """
+rules:
+  - name: stock
+    match: {path: /stock}
+    limit: 1/min
+    over: {degrade: {stale: 30s, status: 503, body: "sold out"}}
+""",
+        [
+            Step("/stock?of=1", body="xx"),
+            Step("/stock?of=1", body="xx", after=5, told={"age": "5", "content-length": "2"}),
+            Step("/stock?of=2", 503, body="sold out"),
+            Step("/stock?of=1", 503, body="sold out", after=25.5),
+        ],
+    ),
     "a page that explains": Scene(
         "rules: [{name: sale, match: {path: /sale}, limit: 1/min, over: redirect /busy}]",
         [Step("/sale"), Step("/sale", 302, told={"location": "/busy"}), Step("/busy")],

@@ -31,6 +31,7 @@ class Outflow:
         try:
             return next(self._parts)
         except StopIteration:
+            self._stay.finish()
             self._stay.leave(self._stay.outcome.status)
             raise
         except BaseException:
@@ -47,6 +48,7 @@ def flow(stay: Stay, parts: Iterator[bytes]) -> Iterator[bytes]:
     size = stay.piece
     for part in parts:
         stay.outcome.size += len(part)
+        stay.note(part)
         if not size:
             yield part
             continue

@@ -17,6 +17,7 @@ from headgate.adapters.stay import measured, together
 from headgate.rules.entry import Entry
 from headgate.rules.gatekeeper import AsyncGatekeeper
 from headgate.rules.pieces import cut
+from headgate.rules.visit import GONE as LEFT
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -72,6 +73,10 @@ class Reply:
         """Have an application answer."""
         try:
             await app(self._scope, self._ear.receive, self.send)
+        except BaseException as problem:
+            # What was begun has failed; who is cancelled has nobody to answer any more.
+            self.status = LEFT if isinstance(problem, asyncio.CancelledError) else 0
+            raise
         finally:
             self._ear.close()
             await self.leave()
@@ -124,6 +129,8 @@ class Reply:
             # No server sends it.
             body = b""
         self.size += len(body)
+        for _, entry in self.parties:
+            entry.send(body)
         size = self._piece() if body else 0
         if size:
             left = len(body)
@@ -134,6 +141,8 @@ class Reply:
         else:
             await self._send(message)
         if not more:
+            for _, entry in self.parties:
+                entry.complete = True
             await self.leave()
 
     async def _pay(self, content: bytes) -> None:

@@ -61,6 +61,16 @@ class Stay:
         """Whether somebody has to know what is sent."""
         return any(measured(entry) for _, entry in self.parties)
 
+    def note(self, part: bytes) -> None:
+        """Let those know who may want the answer again."""
+        for _, entry in self.parties:
+            entry.send(part)
+
+    def finish(self) -> None:
+        """Let those know that the answer is whole."""
+        for _, entry in self.parties:
+            entry.complete = True
+
     def pour(self, size: int) -> None:
         """Wait until so many bytes of the answer may be sent, by all who mind."""
         for keeper, entry in self.parties:
@@ -76,7 +86,8 @@ class Stay:
 
 def measured(entry: Entry) -> bool:
     """Whether somebody has to know what is sent in answer."""
-    return bool(entry.bandwidth) or any(one.ruling.fee.later for one in entry.passes)
+    later = any(one.ruling.fee.later for one in entry.passes)
+    return later or bool(entry.bandwidth) or entry.body is not None
 
 
 def together(entries: Sequence[Entry]) -> Entry:
@@ -88,6 +99,7 @@ def together(entries: Sequence[Entry]) -> Entry:
     found.passes = [one for entry in entries for one in entry.passes]
     found.places = [place for entry in entries for place in entry.places]
     found.refusal = last.refusal
+    found.spare = last.spare
     return found
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from headgate.decision import Decision
+from headgate.rules.larder import LARGEST, Provision
 from headgate.rules.pieces import piece
 
 
@@ -48,8 +49,8 @@ class Entry:
     """
 
     __slots__ = (
-        "bandwidth", "calls", "owing", "passes", "places", "refusal", "request", "shadowed",
-        "slots", "version", "waited",
+        "bandwidth", "body", "calls", "complete", "owing", "passes", "places", "refusal", "request",
+        "shadowed", "slots", "spare", "version", "waited",
     )  # fmt: skip
 
     passes: Sequence[Pass]
@@ -61,13 +62,18 @@ class Entry:
     bandwidth: Sequence[tuple[Any, str]]
     waited: float
     owing: bool
+    # What was sent in answer so far, if somebody may want it again; and what is given instead.
+    body: bytearray | None
+    complete: bool
+    spare: Provision | None
 
     def __init__(self, version: str, request: Any = None) -> None:
         self.version = version
         self.request = request
         self.refusal = None
         self.waited = 0.0
-        self.owing = False
+        self.owing = self.complete = False
+        self.body = self.spare = None
         self.passes = self.shadowed = self.slots = self.calls = self.places = self.bandwidth = ()
 
     @property
@@ -84,6 +90,15 @@ class Entry:
     def piece(self) -> int:
         """How many bytes of the answer to send at a time, so that they flow evenly."""
         return piece(self.bandwidth)
+
+    def send(self, part: bytes) -> None:
+        """Take note of a part of the answer, if somebody may want all of it again.
+
+        Whoever has sent the last one says that it is `complete`.
+        """
+        body = self.body
+        if body is not None and len(body) <= LARGEST:
+            body += part
 
     @property
     def idle(self) -> bool:

@@ -36,6 +36,13 @@ class Fee:
             return 1 if cost is None else int(cost.units)
         return 1 if cost.later else multiplied(cost, read(request))
 
+    def pends(self, request: Request) -> bool:
+        """Whether what this one costs is only known when it is answered."""
+        if not self.later:
+            return False
+        cost, _ = self._case(request)
+        return cost is not None and cost.later
+
     def charge(self, request: Request, header: Callable[[str], str], size: int) -> int:
         """What it costs once it is answered; 0 if that was known before."""
         cost, _ = self._case(request)

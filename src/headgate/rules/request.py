@@ -100,6 +100,14 @@ class Request:
         return known.get(name, "")
 
     @property
+    def target(self) -> str:
+        """What is asked for: the path and the query, as it came."""
+        asked = self._query
+        if isinstance(asked, dict):
+            asked = "&".join([f"{name}={value}" for name, value in sorted(asked.items())])
+        return f"{self.path}?{asked.decode('latin-1') if isinstance(asked, bytes) else asked}"
+
+    @property
     def size(self) -> int:
         """How many bytes the body is said to have; 0 where that is not said, or is no number."""
         length = self.header("content-length")

@@ -13,6 +13,7 @@ from headgate.rules.charge import statuses
 from headgate.rules.entry import Refusal
 from headgate.rules.facts import composer, tidy
 from headgate.rules.fees import Fee, fee
+from headgate.rules.larder import Larder
 from headgate.rules.over import Degrade, Redirect, Wait
 from headgate.rules.request import Request
 from headgate.rules.rule import Rule
@@ -67,8 +68,10 @@ class Ruling:
         self.waiting = 0
         self.failures = statuses(rule.breaker.status) if rule.breaker else frozenset()
         # Whether the last good answer is kept, to be given to those who are refused.
-        self.stale = isinstance(rule.over, Degrade) and rule.over.stale > 0.0
-        self.afterwards = self.counted is not None or self.fee.later or self.stale
+        self.larder: Larder | None = None
+        if isinstance(rule.over, Degrade) and rule.over.stale > 0.0:
+            self.larder = shelf.thing(era, "larder", rule.name, None, lambda: Larder(shelf.clock))
+        self.afterwards = self.counted is not None or self.fee.later or self.larder is not None
         self._enforced = round(rule.rollout * 10_000) if rule.mode == "enforce" else 0
         self._lanes: dict[str, Lane] = {}
         self.simple = self._simple()

@@ -18,10 +18,13 @@ from headgate.errors import BulkheadFull, StoreUnavailable
 from headgate.rules.entry import Entry, Pass, Refusal
 from headgate.rules.request import Request
 from headgate.rules.ruling import Lane, Ruling
+from headgate.rules.stock import lay, prepare
 from headgate.rules.tally import count
 
 Plan = Callable[[Request], str]
 Later = list[tuple[Ruling, Lane | None, str]]
+# The status of a request whose client went away; it says nothing about who was to answer it.
+GONE = 499
 # How long to stay away where nobody knows how long it takes.
 SOON = 1.0
 
@@ -56,27 +59,31 @@ def enter(entry: Entry, rulings: Sequence[Ruling], plan: Plan, hands: Hands) -> 
         yield from undo(entry, hands)
         raise
     count(entry, rulings)
+    prepare(entry, rulings)
     if entry.refusal is not None:
         yield from undo(entry, hands)
     else:
         after = any(one.ruling.afterwards for one in entry.passes)
-        entry.owing = after or bool(entry.slots or entry.calls)
+        entry.owing = after or bool(entry.slots or entry.calls or entry.body is not None)
     return entry
 
 
 def leave(
     entry: Entry, status: int, header: Callable[[str], str], size: int, hands: Hands
 ) -> Flow[None]:
-    """What is due when a request was answered; status 0 if it was not."""
+    """What is due when a request was answered; status 0 if it was not, 499 if nobody waited."""
     entry.owing = False
     calls, entry.calls = entry.calls, ()
     for ruling, call in calls:
-        if status == 0 or status in ruling.failures:
+        if status == GONE:
+            call.ignore()
+        elif status == 0 or status in ruling.failures:
             call.fail()
         call.end()
     slots, entry.slots = entry.slots, ()
     for slot in slots:
         settle(slot, status)
+    lay(entry, status, header)
     for one in entry.passes:
         yield from account(one, entry.request, status, header, size, hands)
 
@@ -141,7 +148,7 @@ def take(entry: Entry, ruling: Ruling, lane: Lane, key: str, hands: Hands) -> Fl
     limiter = lane.limiter
     cost = ruling.fee.units(entry.request)
     booking = None
-    if ruling.fee.later:
+    if ruling.fee.pends(entry.request):
         decision = limiter.peek(key, cost)
         decision = (yield partial(same, decision)) if hands.far else decision
     else:
@@ -252,6 +259,7 @@ def account(
     ruling = one.ruling
     if ruling.counted is not None and status not in ruling.counted:
         yield from release(one, hands)
+        return
     if not ruling.fee.later or one.lane.limiter is None or not one.decision:
         return
     cost = ruling.fee.charge(request, header, size)
@@ -265,7 +273,7 @@ def settle(slot: Any, status: int) -> None:
     """Give a place back, with what its limit may learn from how it ended."""
     if status in (503, 504):
         slot.dropped()
-    elif status == 0:
+    elif status in (0, GONE):
         slot.ignore()
     else:
         slot.success()

@@ -281,7 +281,7 @@ def test_a_client_behind_a_unix_socket_is_local(colour: str, tmp_path: Path) -> 
 
 
 def test_servers_share_what_they_count_through_a_store(colour: str, valkey: Server) -> None:
-    url = f"redis://127.0.0.1:{valkey.port}"
+    url = f"redis://127.0.0.1:{valkey.port}?budget=20"
     rules = Rules([Rule("api", key="client.ip", limit="2/h", concurrent=5)], store=url)
 
     codes = []

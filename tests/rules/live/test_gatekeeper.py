@@ -387,3 +387,44 @@ def test_every_entry_names_the_rules_it_was_decided_by(visit: Visit) -> None:
     visitor.keeper.change(Rules([Rule("api", limit="6/min")]))
 
     assert before.version != visitor.ask().version == visitor.keeper.version
+
+
+def test_costs_that_are_known_before_are_charged_before_beside_those_that_are_not(
+    visit: Visit,
+) -> None:
+    visitor = visit(
+        Rule(
+            "api",
+            limit="10/min",
+            cost=[{"path": "/plain", "units": 3}, {"by": "response.header.x-tokens"}],
+        )
+    )
+    visitor.leave(visitor.ask("/plain"))
+    assert visitor.ask("/plain").decisions["api"].remaining == 4
+
+    visitor.leave(visitor.ask("/other"), x_tokens="2")
+
+    assert visitor.ask("/other").decisions["api"].remaining == 2
+
+
+def test_an_answer_that_does_not_count_costs_nothing_afterwards(visit: Visit) -> None:
+    visitor = visit(
+        Rule(
+            "api",
+            limit="10/min",
+            cost={"by": "response.header.x-tokens"},
+            counts={"status": 200},
+        )
+    )
+    visitor.leave(visitor.ask(), 500, x_tokens="7")
+    visitor.leave(visitor.ask(), 200, x_tokens="4")
+
+    assert visitor.ask().decisions["api"].remaining == 6
+
+
+def test_a_client_that_went_away_says_nothing_about_the_app(visit: Visit) -> None:
+    visitor = visit(Rule("shop", breaker={"calls": 2}))
+    for _ in range(5):
+        visitor.leave(visitor.ask(), 499)
+
+    assert visitor.say() == ""

@@ -266,6 +266,14 @@ def test_a_process_that_starts_without_a_server_starts_with_the_last_good_rules(
     ]
 
 
+def test_the_rules_a_process_starts_with_are_kept_at_once(server: Server, tmp_path: Path) -> None:
+    cache = tmp_path / "rules.cache"
+    publish(OLD, server.url, form="json")
+    RedisRules(server.url, cache=cache).load()
+
+    assert cache.read_bytes().endswith(OLD.encode())
+
+
 def test_a_process_that_starts_with_bad_rules_on_the_server_starts_with_the_last_good_ones(
     server: Server, tmp_path: Path
 ) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
 import warnings
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ import pytest
 
 from headgate import SharedStore
 from headgate.rules.gatekeeper import Gatekeeper
-from headgate.rules.watch import Watcher
+from headgate.rules.watch import WATCHING, Watcher
 from tests.rules.watch.scenes import API, Desk, left, limited, replace, spelled, version, visit
 from tests.servers.waiting import until
 from tests.stores.redis.processes import together
@@ -53,6 +55,8 @@ class Pair:
         self.desk = Desk(folder, text, store)
         self.asked, self.told = os.pipe(), os.pipe()
         self.child = self._fork(folder, store)
+        # It has read the file before anybody changes it.
+        os.read(self.told[0], 1)
 
     def _fork(self, folder: Path, store: str) -> int:
         with warnings.catch_warnings():
@@ -64,6 +68,7 @@ class Pair:
             keeper = Gatekeeper(self.desk.file, store, self.desk.clock)
             watcher = Watcher(keeper, self.desk.file, clock=self.desk.clock, settle=0.0)
             entries = []
+            os.write(self.told[1], b".")
             while deed := os.read(self.asked[0], 1):
                 if deed == b"i":
                     entries.append(visit(keeper))
@@ -154,6 +159,25 @@ def test_a_forked_child_has_a_watcher_of_its_own_from_its_first_request_on(
 def threads() -> list[str]:
     """The watchers' threads."""
     return [one.name for one in threading.enumerate() if one.name == "headgate-rules"]
+
+
+def test_a_watcher_that_nobody_holds_goes_on_in_a_child(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, OLD)
+    watchers = [Watcher(desk.keeper, desk.file, 3600.0, 0.0).start()]
+    watching = weakref.ref(watchers.pop())
+
+    def work() -> list[str]:
+        # What a thread that is not here any more held is no reason to be alive.
+        gc.collect()
+        visit(desk.keeper)
+        return threads()
+
+    try:
+        assert together([work]) == [["headgate-rules"]]
+        assert watching() in WATCHING
+    finally:
+        for watcher in [*WATCHING]:
+            watcher.close()
 
 
 def test_children_of_a_child_have_watchers_too(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def test_who_is_inside_stays_counted_when_the_queue_changes(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("there", [0, 1])
 def test_the_store_may_change_between_a_server_and_this_process(valkey: Server, there: int) -> None:
-    places = [{"store": valkey.url}, {"store": "memory://"}]
+    places = [{"store": f"{valkey.url}?budget=20"}, {"store": "memory://"}]
     rule = {**API, "counts": {"status": [401]}, "concurrent": 3}
     first, second = places[there], places[not there]
     keeper = AsyncGatekeeper(Rules.read(spelled(rule, **first), "json"))

@@ -82,6 +82,19 @@ def test_a_watcher_that_was_closed_can_be_started_again(tmp_path: Path) -> None:
         assert wait(lambda status: status.loads == 1).version == version(NEW)
 
 
+def test_a_watcher_that_was_closed_before_it_began_goes_on_looking(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, OLD)
+    watcher = Watcher(desk.keeper, desk.file, SOON, 0.0)
+    watcher.close()
+    wait = heard(watcher)
+    with watcher:
+        replace(desk.file, NEW)
+        wait(lambda status: status.loads == 1)
+        replace(desk.file, OLD)
+
+        assert wait(lambda status: status.loads == 2).version == version(OLD)
+
+
 def test_who_is_told_may_close_the_watcher_and_start_it_again(tmp_path: Path) -> None:
     desk = Desk(tmp_path, OLD)
     wait = heard(desk.watcher)

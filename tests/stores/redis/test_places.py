@@ -157,7 +157,8 @@ def test_sentinels_have_a_password_of_their_own() -> None:
         ),
         (
             "redis://box?sockettimeout=3",
-            "store 'redis://box': unknown option 'sockettimeout'; known are db, sentinel_password, "
+            "store 'redis://box': unknown option 'sockettimeout'; known are budget, db, "
+            "sentinel_password, "
             "ssl_ca_certs, ssl_cert_reqs, ssl_certfile, ssl_check_hostname, ssl_keyfile",
         ),
         (
@@ -382,3 +383,26 @@ def test_an_error_of_a_store_survives_pickling() -> None:
         "127.0.0.1:1 cannot be reached: [Errno 111] Connection refused",
         "connection",
     )
+
+
+@pytest.mark.parametrize(
+    ("url", "budget"),
+    [
+        ("redis://box?budget=0.2", 0.2),
+        ("redis+cluster://a,b?budget=5", 5.0),
+        ("unix:///tmp/box?db=2&budget=1", 1.0),
+        ("redis://box", 0.0),
+    ],
+)
+def test_a_url_says_how_long_a_call_may_take(url: str, budget: float) -> None:
+    assert route(url).budget == budget
+    assert RedisStore(url).budget == AsyncRedisStore(url).budget == (budget or 0.05)
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "soon"])
+def test_a_budget_that_is_none_is_said_to_be(text: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        route(f"redis://box?budget={text}&db=1")
+
+    said = f"budget is a number of seconds above 0 such as 0.2, not {text!r}"
+    assert str(caught.value) == f"store 'redis://box': {said}"

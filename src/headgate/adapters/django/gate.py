@@ -86,6 +86,8 @@ def depart(desk: Desk[Any], keeper: Any, entry: Entry, response: Any) -> Flow[An
         # The body of an answer to HEAD is not sent; servers drop it.
         size = len(response.content) if entry.request.method != "HEAD" else 0
         if not entry.bandwidth or size <= entry.piece:
+            entry.send(response.content)
+            entry.complete = True
             yield partial(keeper.pour, entry, size)
             known = partial(header, response)
             yield partial(keeper.leave, entry, response.status_code, known, size)

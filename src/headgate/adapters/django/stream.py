@@ -85,6 +85,7 @@ class AsyncOutflow:
         try:
             return await anext(self._pieces)
         except StopAsyncIteration:
+            self._entry.complete = True
             await self._leave(self._outcome.status)
             raise
         except BaseException:
@@ -107,6 +108,7 @@ class AsyncOutflow:
         size = self._entry.piece if self._entry.bandwidth else 0
         async for part in parts:
             self._outcome.size += len(part)
+            self._entry.send(part)
             if not size:
                 yield part
                 continue

@@ -13,6 +13,7 @@ from headgate.adapters.http.fields import MOST
 from headgate.algorithms.limit import Limit
 from headgate.decision import Decision
 from headgate.rules.entry import Entry, Refusal
+from headgate.rules.larder import Provision
 from headgate.rules.over import Degrade, Redirect, Reject
 from headgate.rules.ruling import Lane, Ruling
 
@@ -111,6 +112,8 @@ class Herald:
             if isinstance(over, Redirect):
                 place = (b"location", over.to.encode("ascii"))
                 return over.status, [place, problem.UNSTORED, (b"content-length", b"0")], b""
+            if entry.spare is not None:
+                return again(entry.spare, fields)
             if isinstance(over, Degrade):
                 return ready(over.status, over.headers, over.body, fields)
         status, headers, body = self._problem(refusal, accept)
@@ -220,6 +223,13 @@ def ready(status: int, headers: Any, body: str, fields: Fields) -> Answer:
         said.append((b"content-type", kind))
     length = (b"content-length", b"%d" % len(content))
     return status, [*said, length, problem.UNSTORED, *fields], content
+
+
+def again(provision: Provision, fields: Fields) -> Answer:
+    """A good answer, given again."""
+    said = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in provision.headers]
+    length = (b"content-length", b"%d" % len(provision.body))
+    return 200, [*said, length, problem.UNSTORED, *fields], provision.body
 
 
 def detail(refusal: Refusal, policy: str) -> str:

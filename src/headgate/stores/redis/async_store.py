@@ -42,7 +42,7 @@ class AsyncRedisStore:
 
     def __init__(self, server: Any, budget: float = BUDGET) -> None:
         self.route = way(server)
-        self.budget = within(budget)
+        self.budget = within(self.route.budget or budget)
         self.fleet = Fleet(self.route)
         self.watch = Watch(shown(self.route))
         self._pulse = Pulse()

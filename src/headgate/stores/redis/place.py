@@ -23,7 +23,7 @@ SCHEMES = {"redis": "", "rediss": "s", "redis+cluster": "", "rediss+cluster": "s
            "redis+sentinel": "", "rediss+sentinel": "s", "unix": ""}  # fmt: skip
 
 # What may stand after the question mark.
-OPTIONS = ("db", "sentinel_password", "ssl_ca_certs", "ssl_cert_reqs", "ssl_certfile",
+OPTIONS = ("budget", "db", "sentinel_password", "ssl_ca_certs", "ssl_cert_reqs", "ssl_certfile",
            "ssl_check_hostname", "ssl_keyfile")  # fmt: skip
 DEMANDS = {"required": ssl.CERT_REQUIRED, "optional": ssl.CERT_OPTIONAL, "none": ssl.CERT_NONE}
 
@@ -72,13 +72,15 @@ class Place:
 class Route(NamedTuple):
     """The way to a store: `single`, `cluster` or `sentinel`, and the places to begin with.
 
-    `name` is what the sentinels call the primary, `entry` how one enters it.
+    `name` is what the sentinels call the primary, `entry` how one enters it, `budget` the seconds
+    that a call may take, 0 where that is not said.
     """
 
     kind: str
     seeds: tuple[Place, ...]
     entry: Place
     name: str = ""
+    budget: float = 0.0
 
 
 def route(url: str) -> Route:
@@ -105,8 +107,12 @@ def route(url: str) -> Route:
         entry = replace(entry, tls=context(options, url))
     if scheme == "unix":
         db = number(options.get("db", "0"), url)
-        return single(replace(entry, path="/" + unquote(path), db=db))
-    return spread(scheme, hosts, path.strip("/"), options, entry, url)
+        found = single(replace(entry, path="/" + unquote(path), db=db))
+    else:
+        found = spread(scheme, hosts, path.strip("/"), options, entry, url)
+    return (
+        found._replace(budget=spendable(options["budget"], url)) if "budget" in options else found
+    )
 
 
 def spread(
@@ -130,6 +136,17 @@ def spread(
         raise wrong(url, "several hosts are a redis+cluster:// or redis+sentinel://")
     db = number(options.get("db", path or "0"), url)
     return single(replace(places[0], db=db))
+
+
+def spendable(text: str, url: str) -> float:
+    """The seconds that a call may take."""
+    try:
+        budget = float(text)
+    except ValueError:
+        budget = 0.0
+    if not 0.0 < budget < 3600.0:
+        raise wrong(url, f"budget is a number of seconds above 0 such as 0.2, not {text!r}")
+    return budget
 
 
 def single(place: Place) -> Route:

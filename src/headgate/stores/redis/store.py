@@ -40,19 +40,20 @@ class RedisStore:
 
     `server` is a URL (`redis://`, `rediss://`, `unix://`, `redis+cluster://`, `redis+sentinel://`,
     or the same with `valkey`) or a redis-py client to take the way from. A call takes `budget`
-    seconds at most, and `lines` connections are held to each server at most.
+    seconds at most, or as many as the URL says with `?budget=0.2`, and `lines` connections are held
+    to each server at most.
     """
 
     awaited = False
 
     def __init__(self, server: Any, budget: float = BUDGET, lines: int = 64) -> None:
         self.route = way(server)
-        self.budget = within(budget)
+        self.budget = within(self.route.budget or budget)
         self.fleet = Fleet(self.route)
         self.watch = Watch(shown(self.route))
         self._span = microseconds(self.budget)
         self._clock = SystemClock()
-        self._board = Switchboard(self._clock, budget, whole(lines))
+        self._board = Switchboard(self._clock, self.budget, whole(lines))
         self._pulse = Pulse()
         reader()
 

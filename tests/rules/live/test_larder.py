@@ -1,0 +1,144 @@
+"""Which answers are kept for those who are refused later, and who gets them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headgate import ManualClock
+from headgate.rules import Entry, Gatekeeper, Request, Rule, Rules
+from headgate.rules.larder import LARGEST, Larder
+
+STALE = {"degrade": {"stale": "60s", "status": 503}}
+
+
+class Shop:
+    """A gatekeeper with a rule that would rather give an old answer than none."""
+
+    def __init__(self, **fields: Any) -> None:
+        self.clock = ManualClock()
+        settings = {"limit": "1/h", "over": STALE, **fields}
+        self.keeper = Gatekeeper(Rules([Rule("stock", **settings)]), clock=self.clock)
+
+    def ask(self, path: str = "/stock", **facts: Any) -> Entry:
+        return self.keeper.enter(Request(path=path, **facts))
+
+    def serve(
+        self, status: int = 200, body: bytes = b"12", whole: bool = True, **facts: Any
+    ) -> None:
+        headers = {"content-type": "text/plain", **facts.pop("answer", {})}
+        entry = self.ask(**facts)
+        for start in range(0, len(body), 7):
+            entry.send(body[start : start + 7])
+        entry.complete = whole
+        self.keeper.leave(entry, status, lambda name: headers.get(name, ""), len(body))
+
+
+def test_whoever_is_refused_gets_the_last_good_answer() -> None:
+    shop = Shop()
+    shop.serve(body=b"as many as there were")
+    shop.clock.advance(59.5)
+
+    spare = shop.ask().spare
+
+    assert spare is not None
+    assert spare.headers == (("content-type", "text/plain"), ("age", "59"))
+    assert spare.body == b"as many as there were"
+
+
+def test_an_answer_that_is_too_old_is_none() -> None:
+    shop = Shop()
+    shop.serve()
+    shop.clock.advance(60.000001)
+
+    assert shop.ask().spare is None
+
+
+def test_a_place_that_is_held_is_as_good_as_a_limit() -> None:
+    shop = Shop(limit=(), concurrent=1)
+    shop.serve()
+    inside = shop.ask()
+
+    spare = shop.ask().spare
+    shop.keeper.leave(inside)
+
+    assert spare is not None
+    assert spare.body == b"12"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"headers": {"x-user": "a"}}, {"headers": {"x-user": "b"}}),
+        ({"headers": {"x-user": "a"}, "host": "one"}, {"headers": {"x-user": "a"}, "host": "two"}),
+        (
+            {"headers": {"x-user": "a"}, "query": "n=1"},
+            {"headers": {"x-user": "a"}, "query": "n=2"},
+        ),
+        (
+            {"headers": {"x-user": "a", "accept-language": "de"}},
+            {"headers": {"x-user": "a", "accept-language": "fr"}},
+        ),
+    ],
+)
+def test_who_asks_otherwise_gets_no_answer_of_others(
+    first: dict[str, Any], second: dict[str, Any]
+) -> None:
+    shop = Shop(key="header.x-user")
+    shop.serve(**first)
+    refused = [shop.ask(**second) for _ in range(2)][-1]
+
+    assert (bool(refused), refused.spare) == (False, None)
+    assert shop.ask(**first).spare is not None
+
+
+@pytest.mark.parametrize(
+    "served",
+    [
+        {"status": 404},
+        {"whole": False},
+        {"body": b"x" * (LARGEST + 1)},
+        {"answer": {"set-cookie": "a=b"}},
+        {"answer": {"cache-control": "max-age=9, Private"}},
+        {"answer": {"cache-control": "no-store"}},
+        {"answer": {"content-length": "3"}},
+        {"answer": {"vary": "accept, x-user"}},
+        {"answer": {"vary": "*"}},
+        {"method": "POST"},
+        {"headers": {"authorization": "Bearer x"}},
+        {"headers": {"cookie": "session=1"}},
+    ],
+)
+def test_what_is_not_for_everybody_is_not_kept(served: dict[str, Any]) -> None:
+    shop = Shop()
+    shop.serve(**served)
+
+    same = {word: served[word] for word in ("method", "headers") if word in served}
+
+    assert shop.ask(**same).spare is None
+
+
+def test_an_answer_that_may_be_kept_is() -> None:
+    shop = Shop()
+    shop.serve(answer={"vary": "Accept, accept-encoding", "content-length": "2"})
+
+    assert shop.ask().spare is not None
+
+
+def test_the_least_used_makes_room() -> None:
+    larder = Larder(ManualClock(), most=3)
+    requests = [Request(path=f"/{number}") for number in range(5)]
+    for request in requests:
+        larder.keep(request, "", lambda name: "", b"12")
+
+    found = [larder.find(request, "", 60.0) is not None for request in requests]
+
+    assert found == [False, False, True, True, True]
+
+
+def test_a_rule_without_staleness_keeps_nothing() -> None:
+    shop = Shop(over={"degrade": {"body": "sold out"}})
+    shop.serve()
+
+    assert shop.ask().spare is None
