@@ -163,33 +163,40 @@ def test_draft_06_has_no_quota_twice() -> None:
 
 
 @pytest.mark.parametrize(
-    ("standing", "left"),
+    ("standing", "said_to_last"),
     [
         # 10 a second, and 10,000 of them left for the next 10 seconds.
-        (Standing(Policy("api", 10_000, 1000.0), 10_000, 10.0), 1000),
-        (Standing(Policy("api", 10_000, 1000.0), 10_000, 1000.0), 10_000),
-        (Standing(Policy("api", 10_000, 1000.0), 10_000, 99.5), 10_000),
-        (Standing(DAY, 4000, 30.0), 17),
-        (Standing(DAY, 4000, 1.0), 1),
+        (Standing(Policy("api", 10_000, 1000.0), 10_000, 10.0), 100),
+        (Standing(Policy("api", 10_000, 1000.0), 10_000, 1000.0), 1000),
+        (Standing(Policy("api", 10_000, 1000.0), 10_000, 99.5), 100),
+        (Standing(DAY, 4000, 30.0), 6912),
         (Standing(DAY, 1, 1.0), 1),
-        (Standing(DAY, 0, 1.0), 0),
-        (Standing(DAY, 5000, 0.0), 5000),
-        (Standing(DAY, 5000, None), 5000),
-        (Standing(Policy("minute", 6000, 60.0), 6000, 1.0), 6000),
-        (Standing(Policy("longer", 6100, 61.0), 6100, 1.0), 1000),
+        (Standing(DAY, 0, 1.0), 1),
+        (Standing(DAY, 5000, 0.0), 0),
+        # More than there ever is does not last longer than the window.
+        (Standing(DAY, 10**9, 30.0), 86_400),
+        (Standing(Policy("minute", 6000, 60.0), 6000, 1.0), 1),
+        (Standing(Policy("longer", 6100, 61.0), 6100, 1.0), 7),
+        (Standing(Policy("nothing", 0, 100.0), 5, 1.0), 1),
     ],
 )
-def test_no_more_is_said_to_be_left_than_ten_times_the_pace_of_a_long_window_uses(
-    standing: Standing, left: int
+def test_what_is_left_of_a_long_window_has_to_last_at_ten_times_its_pace(
+    standing: Standing, said_to_last: int
 ) -> None:
-    assert said(Headers(), standing)["ratelimit"].split(";")[1] == f"r={left}"
+    fields = said(Headers(), standing)["ratelimit"].split(";")
+
+    assert fields[1:] == [f"r={standing.remaining}", f"t={said_to_last}"]
 
 
-@pytest.mark.parametrize(("safety", "left"), [(1.0, 3), (2.5, 8), (inf, 4000)])
-def test_how_much_more_is_for_the_user_to_say(safety: float, left: int) -> None:
+def test_what_is_not_a_matter_of_time_does_not_have_to_last() -> None:
+    assert said(Headers(), Standing(DAY, 5000, None))["ratelimit"] == '"day";r=5000'
+
+
+@pytest.mark.parametrize(("safety", "lasts"), [(1.0, 69_120), (2.5, 27_648), (inf, 60)])
+def test_how_much_longer_is_for_the_user_to_say(safety: float, lasts: int) -> None:
     standing = Standing(DAY, 4000, 60.0)
 
-    assert said(Headers(safety=safety), standing)["ratelimit"] == f'"day";r={left};t=60'
+    assert said(Headers(safety=safety), standing)["ratelimit"] == f'"day";r=4000;t={lasts}'
 
 
 NAMES = st.text(st.characters(min_codepoint=0x20, max_codepoint=0x7E), min_size=1, max_size=20)
@@ -252,7 +259,8 @@ def test_nobody_is_invited_to_go_ten_times_as_fast_as_a_long_window_means(
     named = parsed(said(Headers(), *standings), "ratelimit")
     for standing, item in zip(standings, named, strict=True):
         left, seconds, policy = item.params["r"], item.params.get("t", 0), standing.policy
-        if policy.window > 60.0 and left > 1 and seconds > 0:
+        # What is left is no more than there ever is, but where something is very wrong.
+        if policy.window > 60.0 and 1 < left <= 10 * policy.quota and seconds > 0:
             assert left <= 10.0 * policy.quota / policy.window * seconds * (1 + 1e-9)
 
 

@@ -63,7 +63,7 @@ EXPECTED: dict[str, tuple[dict[bytes, bytes], dict[bytes, bytes]]] = {
         {b"ratelimit-policy": b'"r0";q=5;w=60', b"ratelimit": b'"r0";r=4;t=12'},
         {
             b"ratelimit-policy": b'"r0";q=5;w=60, "r1";q=100;w=86400',
-            b"ratelimit": b'"r0";r=4;t=12, "r1";r=10;t=864',
+            b"ratelimit": b'"r0";r=4;t=12, "r1";r=99;t=8554',
         },
     ),
     "draft-06": (

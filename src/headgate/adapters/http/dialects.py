@@ -16,10 +16,11 @@ that is nearest to its end, by what is left; one whose end is not a matter of ti
 requests there may be at once, has no place in them. Two of them share a name for two things:
 beside `draft-11`, `draft-06` leaves out its `RateLimit-Policy`.
 
-**What is left is not always said in full.** Who has 10,000 left and is told that there will be more
-in 10 seconds may well spread them over these, a thousand a second where the policy means ten.
-Where a window is longer than a minute, no more is said to be left than `safety` times what the
-policy's own pace would use until then: 10 times, if not told otherwise. `safety=inf` says it all.
+**How long it has to last is sometimes said to be longer.** Who has 10,000 left and is told that there
+will be more in 10 seconds may well spread them over these, a thousand a second where the policy
+means ten. Where a window is longer than a minute, what is left is said to have to last for so long
+that nobody goes at more than `safety` times the policy's own pace: 10 times, if not told otherwise.
+`safety=inf` says how long it is until there is more, and nothing else.
 """
 
 from __future__ import annotations
@@ -178,9 +179,10 @@ def read(standing: Standing, safety: float) -> Reading:
     seconds = ceil(reset) if reset > 0.0 else 0
     # Where nothing more is to come, all of it is there, and the policy says how much that is.
     if policy.window > SHORT and seconds > 0 and left > 1:
-        most = safety * policy.quota * seconds / policy.window
-        if left > most:
-            left = max(1, int(most))
+        least = left * policy.window / (safety * policy.quota) if policy.quota else 0.0
+        if seconds < least:
+            seconds = ceil(min(least, policy.window))
+            standing = standing._replace(reset=float(seconds))
     return policy, left, seconds, standing
 
 

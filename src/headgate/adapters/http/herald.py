@@ -154,8 +154,9 @@ def describe(lane: Lane) -> Told:
 def speaker(policy: Policy, pace: float) -> Callable[[Decision], Fields]:
     """Says in the newest dialect how one policy stands: `Headers.render` in a single call."""
     line, timed = (b"ratelimit-policy", policy.item), policy.timed
-    # Of a long window, no more is said to be left than some times its own pace: so many a second.
-    most = Headers.safety * policy.quota / policy.window if policy.window > SHORT else inf
+    # In a long window what is left has to last: so many of it for as long as the window is.
+    window, scale = policy.window, Headers.safety * policy.quota
+    long = window > SHORT and scale > 0.0
 
     def say(decision: Decision) -> Fields:
         left = decision.remaining
@@ -168,8 +169,8 @@ def speaker(policy: Policy, pace: float) -> Callable[[Decision], Fields]:
         if reset == inf:
             return [line, (b"ratelimit", policy.timeless % left)]
         seconds = ceil(reset)
-        if left > 1 and seconds > 0 and left > most * seconds:
-            left = max(1, int(most * seconds))
+        if long and left > 1 and 0 < seconds < left * window / scale:
+            seconds = ceil(min(left * window / scale, window))
         return [line, (b"ratelimit", timed % (min(left, MOST), seconds))]
 
     return say
