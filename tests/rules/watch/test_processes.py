@@ -150,8 +150,9 @@ def test_a_forked_child_has_a_watcher_of_its_own_from_its_first_request_on(
         until(lambda: desk.keeper.version == version(NEW), "the new rules")
         return idle, first, busy
 
-    # The parent's own thread does not look again while the test lasts.
-    with Watcher(desk.keeper, desk.file, 3600.0, 0.0):
+    # The parent's own thread has looked, and does not look again while the test lasts.
+    with Watcher(desk.keeper, desk.file, 3600.0, 0.0) as watcher:
+        until(lambda: watcher._seen, "the first look")
         assert together([work]) == [([], version(OLD), ["headgate-rules"])]
         assert (threads(), desk.keeper.version) == (["headgate-rules"], version(OLD))
 

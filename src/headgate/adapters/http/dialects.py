@@ -18,9 +18,9 @@ beside `draft-11`, `draft-06` leaves out its `RateLimit-Policy`.
 
 **How long it has to last is sometimes said to be longer.** Who has 10,000 left and is told that
 there will be more in 10 seconds may well spread them over these, a thousand a second where the
-policy means ten. Where a window is longer than a minute, what is left is said to have to last for so long
-that nobody goes at more than `safety` times the policy's own pace: 10 times, if not told otherwise.
-`safety=inf` says how long it is until there is more, and nothing else.
+policy means ten. Where a window is longer than a minute, what is left is said to have to last for
+so long that nobody goes at more than `safety` times the policy's own pace: 10 times, if not told
+otherwise. `safety=inf` says how long it is until there is more, and nothing else.
 """
 
 from __future__ import annotations
