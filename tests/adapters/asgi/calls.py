@@ -84,3 +84,9 @@ class Caller:
 def call(app: Any, path: str = "/", **options: Any) -> Caller:
     """One request, from beginning to end."""
     return asyncio.run(Caller(app, path, **options)())
+
+
+async def shut(app: Any) -> None:
+    """Have an application start up and shut down, as a server does at its end."""
+    says = ({"type": "lifespan.startup"}, {"type": "lifespan.shutdown"})
+    await Caller(app, says=says, type="lifespan")()

@@ -158,6 +158,7 @@ def serving(app: Any, **options: Any) -> Iterator[Site]:
             thread.join()
 
 
-def connections(server: Server) -> int:
-    """How many others are connected to a store's server."""
-    return len(server.ask("CLIENT", "LIST").splitlines()) - 1
+def connections(server: Server) -> set[str]:
+    """Who is connected to a store's server, but for whoever asks."""
+    listed = server.ask("CLIENT", "LIST").splitlines()
+    return {line.partition(" ")[0] for line in listed if "cmd=client|list" not in line}

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from headgate.adapters.asgi import HeadgateMiddleware
+from headgate.rules.gatekeeper import AsyncGatekeeper
 from headgate.rules.rule import Rule
 from headgate.rules.rules import Rules
+from tests.adapters.asgi.calls import Caller, shut
 from tests.adapters.asgi.serving import Site, connections, serving
 from tests.servers.launch import Server
 from tests.servers.waiting import until
@@ -34,12 +38,25 @@ def test_applications_on_one_store_count_together(valkey: Server, scheme: str) -
     assert [*first, *second] == [200, 200, 200, 429]
 
 
-def test_connections_are_closed_when_the_application_shuts_down(valkey: Server) -> None:
+@pytest.mark.parametrize("own", [True, False])
+def test_connections_are_closed_when_the_application_shuts_down(valkey: Server, own: bool) -> None:
     before = connections(valkey)
     url = f"redis://127.0.0.1:{valkey.port}"
+    rules = Rules([Rule("api", limit="3/h")], store=url)
+    keeper = AsyncGatekeeper(rules)
 
-    with serving(HeadgateMiddleware(APP, Rules([Rule("api", limit="3/h")]), url)) as site:
-        site.ask("/")
-        assert connections(valkey) > before
+    async def live() -> tuple[bool, bool]:
+        # In one loop: at its end all connections would be closed anyway.
+        app = HeadgateMiddleware(APP, rules if own else keeper)
+        await Caller(app)()
+        ours = connections(valkey) - before
+        await shut(app)
+        closed = await asyncio.to_thread(gone, ours) if own else False
+        left = bool(ours & connections(valkey))
+        await app.keeper.close()
+        return bool(ours), closed or left
 
-    until(lambda: connections(valkey) == before, "connections to be closed")
+    def gone(ours: set[str]) -> bool:
+        return until(lambda: not ours & connections(valkey), "connections to be closed")
+
+    assert asyncio.run(live()) == (True, True)

@@ -229,3 +229,5 @@ async def serve(
     started.set_result((where, lambda: running.call_soon_threadsafe(stopped.set)))
     await stopped.wait()
     await server.stop(0)
+    # A thread that was lent tells the loop when it is done, also of a call that was refused.
+    await running.run_in_executor(None, lent.shutdown)

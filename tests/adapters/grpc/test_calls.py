@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
+import trustme
 from google.rpc.error_details_pb2 import RetryInfo
 from grpc_status import rpc_status
 
@@ -19,7 +21,7 @@ from headgate.rules.gatekeeper import AsyncGatekeeper, Gatekeeper
 from headgate.rules.request import Request
 from headgate.rules.rule import Rule
 from headgate.rules.rules import Rules
-from tests.adapters.grpc.service import COLOURS, NAME, served
+from tests.adapters.grpc.service import COLOURS, NAME, Orders, Stub, handlers, served
 from tests.servers.launch import Server
 from tests.servers.waiting import until
 
@@ -182,15 +184,42 @@ def test_a_cost_in_the_answer_is_charged_when_it_is_known(
 
 
 @pytest.mark.parametrize("colour", ["threads", "loop"])
-def test_a_breaker_learns_from_codes(colour: str, clock: ManualClock) -> None:
-    rule = Rule("backend", breaker={"calls": 2, "pause": "5s"})
+@pytest.mark.parametrize(
+    ("name", "code", "opens"),
+    [("Miss", "UNAVAILABLE", True), ("Fail", "UNKNOWN", True), ("Get", "OK", False)],
+)
+def test_a_breaker_learns_from_codes(
+    colour: str, name: str, code: str, opens: bool, clock: ManualClock
+) -> None:
+    rule = Rule("backend", breaker={"calls": 2, "failures": 1.0, "pause": "5s"})
 
     with served(colour, Rules([rule]), clock) as stub:
-        codes = [stub.ask("Miss").code, stub.ask("Fail").code]
+        codes = [stub.ask(name).code for _ in range(2)]
         ended = stub.ask("Get")
 
-    assert codes == ["UNAVAILABLE", "UNKNOWN"]
-    assert ended.details == '"backend" has no room for it now.'
+    assert codes == [code, code]
+    assert (ended.details == '"backend" has no room for it now.') == opens
+
+
+def test_a_call_over_tls_is_https(clock: ManualClock) -> None:
+    authority = trustme.CA()
+    pair = authority.issue_cert("127.0.0.1")
+    key, chain = pair.private_key_pem.bytes(), pair.cert_chain_pems[0].bytes()
+    rules = Rules([Rule("secured", match={"scheme": "https"}, deny=True)])
+
+    with ThreadPoolExecutor(2) as pool:
+        guard = HeadgateInterceptor(rules, clock=clock)
+        server = grpc.server(pool, handlers=[handlers(Orders())], interceptors=[guard])
+        port = server.add_secure_port("127.0.0.1:0", grpc.ssl_server_credentials([(key, chain)]))
+        server.start()
+        trust = grpc.ssl_channel_credentials(authority.cert_pem.bytes())
+        with grpc.secure_channel(f"127.0.0.1:{port}", trust) as channel:
+            secured = Stub(channel, Orders()).ask("Get").code
+        server.stop(0).wait()
+    with served("threads", rules, clock) as stub:
+        plain = stub.ask("Get").code
+
+    assert (secured, plain) == ("PERMISSION_DENIED", "OK")
 
 
 def test_a_place_is_given_back_when_a_call_fails(colour: str, clock: ManualClock) -> None:
