@@ -45,7 +45,9 @@ class Call(Request):
     @property
     def scheme(self) -> str:  # type: ignore[override]
         """The scheme, which is https if the connection is secured."""
-        return "https" if "transport_security_type" in self._context.auth_context() else "http"
+        # Where it is not, older versions say nothing and newer ones that it is insecure.
+        kinds = self._context.auth_context().get("transport_security_type", ())
+        return "https" if any(kind != b"insecure" for kind in kinds) else "http"
 
     @property
     def host(self) -> str:
