@@ -15,7 +15,7 @@ import os
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any, ClassVar, NamedTuple, Protocol
@@ -98,8 +98,13 @@ class FileRules:
     """Rules in a YAML, TOML or JSON file."""
 
     file: str | os.PathLike[str]
+    _path: str = field(init=False, repr=False, compare=False)
     # Somebody may be writing it.
     whole: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        # Whoever makes a daemon of the process goes to another folder.
+        object.__setattr__(self, "_path", os.path.abspath(self.file))
 
     @property
     def title(self) -> str:
@@ -127,11 +132,6 @@ class FileRules:
 
     def close(self) -> None:
         """There is nothing to let go of."""
-
-    @cached_property
-    def _path(self) -> str:
-        # Whoever makes a daemon of the process goes to another folder.
-        return os.path.abspath(self.file)
 
 
 @dataclass(frozen=True, repr=False)

@@ -240,6 +240,46 @@ def test_an_application_hears_all_that_was_said_while_it_sent(clock: ManualClock
     assert heard == [*said]
 
 
+def test_an_upload_that_nobody_reads_is_not_read_ahead(clock: ManualClock) -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"x" * 5000})
+
+    taken = 0
+
+    async def upload() -> Any:
+        nonlocal taken
+        taken += 1
+        return {"type": "http.request", "body": b"x" * 65536, "more_body": True}
+
+    async def send(message: Any) -> None: ...
+
+    asyncio.run(guarded(app, clock, SLOW)(Caller(app).scope, upload, send))
+
+    assert taken == 1
+
+
+def test_nobody_listens_beside_an_application_that_does(clock: ManualClock) -> None:
+    listening: list[int] = [0]
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        listener = asyncio.ensure_future(receive())
+        await asyncio.sleep(0)
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"x" * 5000})
+        listener.cancel()
+
+    async def receive() -> Any:
+        listening.append(listening[-1] + 1)
+        await asyncio.Event().wait()
+
+    async def send(message: Any) -> None: ...
+
+    asyncio.run(guarded(app, clock, SLOW)(Caller(app).scope, receive, send))
+
+    assert max(listening) == 1
+
+
 def test_what_an_application_is_told_wrong_it_is_told_by_receive(clock: ManualClock) -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})

@@ -301,7 +301,9 @@ def test_only_good_rules_are_kept_and_only_their_owner_can_read_them(
 
 @pytest.mark.parametrize(
     "kept",
-    [b"", b"\n", b"headgate rules 1 json\n{}", b"headgate rules 2 json x\n{}", b"\xff" * 100,
+    [b"", b"\n", b"headgate rules 1 json\n{}",
+     f"headgate rules 2 json {digest(OLD.encode(), 'json')}\n{OLD}".encode(),
+     b"\xff" * 100,
      f"headgate rules 1 json {digest(b'{}', 'json')}\n{{}}".encode(),
      f"headgate rules 1 json {digest(OLD.encode(), 'json')}\n{OLD[:-1]}".encode()],
 )  # fmt: skip

@@ -292,7 +292,6 @@ def test_a_file_is_found_after_the_process_went_to_another_folder(
     Path("rules.json").write_text(OLD)
     keeper = Gatekeeper("rules.json")
     watcher = Watcher(keeper, "rules.json", clock=ManualClock())
-    watcher.look()
     monkeypatch.chdir("/")
     (tmp_path / "rules.json").write_text(NEW)
 

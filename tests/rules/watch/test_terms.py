@@ -145,7 +145,7 @@ def test_a_breaker_that_opened_stays_open_for_who_waited_while_its_terms_changed
 def test_on_a_server_what_did_not_change_goes_on_and_what_changed_begins_anew(
     server: Server, tmp_path: Path
 ) -> None:
-    desk = Desk(tmp_path, spelled(API, OTHER), server.url)
+    desk = Desk(tmp_path, spelled(API, OTHER), f"{server.url}?budget=20")
     before = [left(desk.keeper) for _ in range(3)]
     desk.change(spelled(API, {**OTHER, "limit": "8/min"}))
     same = left(desk.keeper), left(desk.keeper, "other")
@@ -158,7 +158,7 @@ def test_on_a_server_who_is_inside_stays_counted_when_places_change(
     server: Server, tmp_path: Path
 ) -> None:
     rule = {"name": f"places-{tmp_path.name}", "concurrent": 1}
-    desk = Desk(tmp_path, spelled(rule), server.url, SystemClock())
+    desk = Desk(tmp_path, spelled(rule), f"{server.url}?budget=20", SystemClock())
     first = visit(desk.keeper)
     desk.change(spelled({**rule, "concurrent": 2}))
     entries = [visit(desk.keeper), visit(desk.keeper)]
