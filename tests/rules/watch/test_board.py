@@ -252,6 +252,7 @@ def test_a_reply_cut_off_in_the_middle_changes_nothing(proxy: Proxy) -> None:
 def test_a_process_that_starts_without_a_server_starts_with_the_last_good_rules(
     server: Server, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.WARNING, "headgate")
     cache = tmp_path / "rules.cache"
     site = Site(server.url, cache=cache)
     site.publish(NEW)
@@ -325,6 +326,7 @@ def test_without_a_cache_a_process_does_not_start_without_a_server(cache: str) -
 def test_a_cache_that_cannot_be_written_is_told_and_does_no_harm(
     server: Server, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.WARNING, "headgate")
     cache = tmp_path / "none" / "rules.cache"
     site = Site(server.url, cache=cache)
     site.publish(NEW)
