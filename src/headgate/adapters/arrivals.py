@@ -68,13 +68,40 @@ class Reception:
         return Manners(rules, herald, rules.client, self._user, self._plan)
 
 
-class Arrival(Request):
+class Guest(Request):
+    """A request that a server has taken in; who it is from is found out if a rule asks.
+
+    Each kind says in `_locate` where its client stands.
+    """
+
+    __slots__ = ("_manners",)
+
+    @property
+    def host(self) -> str:
+        """The host that is asked for, in lower case and without its port."""
+        return hostname(self.header("host"))
+
+    @property
+    def client(self) -> str:
+        """The key of the client's address."""
+        return self._locate().key
+
+    @property
+    def address(self) -> str:
+        """The client's whole address."""
+        return self._locate().address
+
+    def _locate(self) -> Found:
+        raise NotImplementedError
+
+
+class Arrival(Guest):
     """A request as an environ has it; what no rule asks for is not looked at.
 
     `source` is what the functions that know the user and the plan are given.
     """
 
-    __slots__ = ("_manners", "environ", "source")
+    __slots__ = ("environ", "source")
 
     def __init__(self, environ: Environ, manners: Manners, source: Any) -> None:
         self.environ = environ
@@ -95,21 +122,6 @@ class Arrival(Request):
     def scheme(self) -> str:  # type: ignore[override]
         """The scheme, such as https."""
         return str(self.environ.get("wsgi.url_scheme", "http"))
-
-    @property
-    def host(self) -> str:
-        """The host that is asked for, in lower case and without its port."""
-        return hostname(self.header("host"))
-
-    @property
-    def client(self) -> str:
-        """The key of the client's address."""
-        return self._locate().key
-
-    @property
-    def address(self) -> str:
-        """The client's whole address."""
-        return self._locate().address
 
     @property
     def user(self) -> str:

@@ -13,18 +13,15 @@ belongs to it, and so does a root path: behind `uvicorn --root-path /api` a rule
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import NamedTuple
 
-from headgate.adapters.arrivals import Manners
+from headgate.adapters.arrivals import Guest, Manners, Reception, text
 from headgate.adapters.http.dialects import Fields
-from headgate.adapters.http.herald import Answer, Herald
+from headgate.adapters.http.herald import Answer
 from headgate.adapters.reply import App, Message, Receive, Reply, Scope, Send
 from headgate.clock import Clock
-from headgate.rules.client import Client, Found
+from headgate.rules.client import Found
 from headgate.rules.gatekeeper import AsyncGatekeeper
 from headgate.rules.lodge import Source
-from headgate.rules.request import Request, hostname
-from headgate.rules.rules import Rules
 
 Finder = Callable[[Scope], object]
 
@@ -53,33 +50,27 @@ class HeadgateMiddleware:
         self.keeper = (
             rules if isinstance(rules, AsyncGatekeeper) else AsyncGatekeeper(rules, store, clock)
         )
-        self._user = signed if user is None else user
-        self._plan = booked if plan is None else plan
-        self._rules: Rules | None = None
-        self.desk = Desk(Client(), self._user, self._plan)
-        self._herald = Herald(("none",), self.keeper.lodge.clock.now)
+        self._reception = Reception(self.keeper, user or signed, plan or booked)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._other(scope, receive, send)
             return
-        keeper = self.keeper
-        if keeper.lodge.book.rules is not self._rules:
-            self._follow()
-        request = Arrival(scope, self.desk)
+        keeper, manners = self.keeper, self._reception.manners
+        request = Arrival(scope, manners)
         entry = keeper.glance(request)
         if entry is None:
             entry = await keeper.enter(request)
         scope["headgate"] = entry
         if entry.refusal is not None:
-            answer = self._herald.answer(entry, request.header("accept"))
+            answer = manners.herald.answer(entry, request.header("accept"))
             await refuse(scope, receive, send, answer)
         elif entry.owing or entry.bandwidth:
-            reply = Reply(scope, receive, send, self._herald.fields)
+            reply = Reply(scope, receive, send, manners.herald.fields)
             reply.add(keeper, entry)
             await reply.serve(self.app)
         else:
-            fields = self._herald.fields(entry)
+            fields = manners.herald.fields(entry)
             await self.app(scope, receive, telling(send, fields) if fields else send)
 
     async def _other(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -87,43 +78,27 @@ class HeadgateMiddleware:
         if scope["type"] != "websocket":
             await self.app(scope, receive, closing(send, self.keeper.close) if self._own else send)
             return
-        if self.keeper.rules is not self._rules:
-            self._follow()
-        request = Arrival(scope, self.desk)
+        manners = self._reception.manners
+        request = Arrival(scope, manners)
         entry = await self.keeper.enter(request)
         scope["headgate"] = entry
         if entry.refusal is not None:
-            answer = self._herald.answer(entry, request.header("accept"))
+            answer = manners.herald.answer(entry, request.header("accept"))
             await refuse(scope, receive, send, answer)
             return
-        reply = Reply(scope, receive, send, self._herald.fields)
+        reply = Reply(scope, receive, send, manners.herald.fields)
         reply.add(self.keeper, entry)
         await reply.serve(self.app)
 
-    def _follow(self) -> None:
-        # New rules may tell in other dialects, and believe other proxies.
-        rules = self.keeper.rules
-        self._herald = Herald(rules.headers, self.keeper.lodge.clock.now)
-        self.desk = Desk(rules.client, self._user, self._plan)
-        self._rules = rules
 
-
-class Desk(NamedTuple):
-    """How an application finds out who a request is from."""
-
-    client: Client
-    user: Finder
-    plan: Finder
-
-
-class Arrival(Request):
+class Arrival(Guest):
     """A request as a scope has it; what no rule asks for is not looked at."""
 
-    __slots__ = ("_desk", "_scope")
+    __slots__ = ("_scope",)
 
-    def __init__(self, scope: Scope, desk: Desk | Manners) -> None:
+    def __init__(self, scope: Scope, manners: Manners) -> None:
         self._scope = scope
-        self._desk = desk
+        self._manners = manners
         self.path = scope["path"]
         self.method = scope.get("method", "GET")
         self._query = scope.get("query_string", b"")
@@ -142,31 +117,14 @@ class Arrival(Request):
         return str(self._scope.get("scheme", "http"))
 
     @property
-    def host(self) -> str:
-        """The host that is asked for, in lower case and without its port."""
-        return hostname(self.header("host"))
-
-    @property
-    def client(self) -> str:
-        """The key of the client's address."""
-        return self._locate().key
-
-    @property
-    def address(self) -> str:
-        """The client's whole address."""
-        return self._locate().address
-
-    @property
     def user(self) -> str:
         """Who it is, as the application knows them."""
-        found = self._desk.user(self._scope)
-        return "" if found is None else str(found)
+        return text(self._manners.user(self._scope))
 
     @property
     def plan(self) -> str:
         """What they have booked, as the application knows it."""
-        found = self._desk.plan(self._scope)
-        return "" if found is None else str(found)
+        return text(self._manners.plan(self._scope))
 
     def _all(self, name: str) -> list[bytes]:
         wanted = name.encode("latin-1")
@@ -175,10 +133,10 @@ class Arrival(Request):
     def _locate(self) -> Found:
         peer = self._scope.get("client")
         host = peer[0] if peer else None
-        return self._desk.client.find(host, self._hops)
+        return self._manners.client.find(host, self._hops)
 
     def _hops(self) -> list[str]:
-        return [line.decode("latin-1") for line in self._all(self._desk.client.header)]
+        return [line.decode("latin-1") for line in self._all(self._manners.client.header)]
 
 
 async def refuse(scope: Scope, receive: Receive, send: Send, answer: Answer) -> None:

@@ -10,12 +10,11 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
 
-from headgate.adapters.arrivals import Manners, text
+from headgate.adapters.arrivals import Guest, Manners, text
 from headgate.adapters.rpc_status import Metadata
 from headgate.adapters.stay import measured
 from headgate.rules.client import Found
 from headgate.rules.entry import Entry
-from headgate.rules.request import Request
 
 # What codes are in HTTP, by their numbers, as google.rpc has it; all others are 500.
 STATUSES = {
@@ -24,10 +23,10 @@ STATUSES = {
 }  # fmt: skip
 
 
-class Call(Request):
+class Call(Guest):
     """A call as a request: a POST with metadata for headers. What no rule asks is not looked at."""
 
-    __slots__ = ("_context", "_manners", "_metadata")
+    __slots__ = ("_context", "_metadata")
 
     def __init__(self, details: Any, context: Any, manners: Manners) -> None:
         self.method = "POST"
@@ -53,16 +52,6 @@ class Call(Request):
     def host(self) -> str:
         """Nothing: grpcio does not tell which host is asked for."""
         return ""
-
-    @property
-    def client(self) -> str:
-        """The key of the client's address."""
-        return self._locate().key
-
-    @property
-    def address(self) -> str:
-        """The client's whole address."""
-        return self._locate().address
 
     @property
     def user(self) -> str:

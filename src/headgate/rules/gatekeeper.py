@@ -41,7 +41,7 @@ class Gatekeeper:
 
     def __init__(self, rules: Source, store: str = "", clock: Clock | None = None) -> None:
         self.lodge = Lodge(rules, store, clock, awaited=False)
-        self._hands = Hands(False, self.lodge.clock.sleep, lambda slot: slot.__enter__())
+        self._hands = Hands(self.lodge.clock.sleep, lambda slot: slot.__enter__())
 
     @property
     def rules(self) -> Rules:
@@ -71,7 +71,7 @@ class Gatekeeper:
         Status 0 means that there was no answer, as after an exception.
         """
         if not entry.idle:
-            drive(leave(entry, status, header, size, self._hands), perform)
+            drive(leave(entry, status, header, size), perform)
 
     def pour(self, entry: Entry, size: int) -> None:
         """Wait until so many bytes of the answer may be sent; at most `entry.piece` at a time."""
@@ -107,7 +107,7 @@ class AsyncGatekeeper:
     def __init__(self, rules: Source, store: str = "", clock: Clock | None = None) -> None:
         self.lodge = Lodge(rules, store, clock, awaited=True)
         # Far, whatever the store is now: the next rules may name another.
-        self._hands = Hands(True, self.lodge.clock.asleep, awaitable)
+        self._hands = Hands(self.lodge.clock.asleep, awaitable)
 
     @property
     def rules(self) -> Rules:
@@ -140,7 +140,7 @@ class AsyncGatekeeper:
     ) -> None:
         """Say how a request ended. See `Gatekeeper.leave`."""
         if not entry.idle:
-            await adrive(leave(entry, status, header, size, self._hands), aperform)
+            await adrive(leave(entry, status, header, size), aperform)
 
     async def pour(self, entry: Entry, size: int) -> None:
         """Wait until so many bytes of the answer may be sent. See `Gatekeeper.pour`."""

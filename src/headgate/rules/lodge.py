@@ -37,11 +37,6 @@ class Lodge:
         self._begin()
         follow(self, Lodge._begin)
 
-    @property
-    def far(self) -> bool:
-        """Whether limiters have to be awaited."""
-        return self._shelf.far
-
     def change(self, source: Source) -> Rules:
         """Go by other rules from now on; raises, and changes nothing, if they are bad."""
         rules = read(source)

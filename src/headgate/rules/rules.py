@@ -1,7 +1,7 @@
 """Rules: everything a rule file says, as one frozen value.
 
 `Rules([Rule(...), ...])` in code equals `Rules.load("rules.yaml")`, and `repr` prints what one
-would type. Names and plans are checked against one another; nothing here is alive yet.
+would type. Names and plans are checked against one another; nothing here is alive.
 """
 
 from __future__ import annotations

@@ -32,12 +32,9 @@ SOON = 1.0
 class Hands:
     """How one colour does what takes time: sleeping, and waiting for a place."""
 
-    __slots__ = ("far", "hold", "sleep")
+    __slots__ = ("hold", "sleep")
 
-    def __init__(
-        self, far: bool, sleep: Callable[[float], Any], hold: Callable[[Any], Any]
-    ) -> None:
-        self.far = far
+    def __init__(self, sleep: Callable[[float], Any], hold: Callable[[Any], Any]) -> None:
         self.sleep = sleep
         self.hold = hold
 
@@ -46,7 +43,7 @@ def enter(entry: Entry, rulings: Sequence[Ruling], plan: Plan, hands: Hands) -> 
     """Take the request of an entry through the rules it meets."""
     later: Later = []
     try:
-        yield from ask(entry, rulings, plan, hands, later)
+        yield from ask(entry, rulings, plan, later)
         if entry.refusal is None and entry.waited > 0.0:
             yield from rest(entry, hands)
         for ruling, lane, key in later:
@@ -56,21 +53,19 @@ def enter(entry: Entry, rulings: Sequence[Ruling], plan: Plan, hands: Hands) -> 
             if entry.refusal is None:
                 attempt(entry, ruling, key)
     except BaseException:
-        yield from undo(entry, hands)
+        yield from undo(entry)
         raise
     count(entry, rulings)
     prepare(entry, rulings)
     if entry.refusal is not None:
-        yield from undo(entry, hands)
+        yield from undo(entry)
     else:
         after = any(one.ruling.afterwards for one in entry.passes)
         entry.owing = after or bool(entry.slots or entry.calls or entry.body is not None)
     return entry
 
 
-def leave(
-    entry: Entry, status: int, header: Callable[[str], str], size: int, hands: Hands
-) -> Flow[None]:
+def leave(entry: Entry, status: int, header: Callable[[str], str], size: int) -> Flow[None]:
     """What is due when a request was answered; status 0 if it was not, 499 if nobody waited."""
     entry.owing = False
     calls, entry.calls = entry.calls, ()
@@ -85,7 +80,7 @@ def leave(
         settle(slot, status)
     lay(entry, status, header)
     for one in entry.passes:
-        yield from account(one, entry.request, status, header, size, hands)
+        yield from account(one, entry.request, status, header, size)
 
 
 def pour(entry: Entry, size: int, hands: Hands) -> Flow[None]:
@@ -100,26 +95,20 @@ def pour(entry: Entry, size: int, hands: Hands) -> Flow[None]:
             yield partial(hands.sleep, wait)
     except BaseException:
         for booking in bookings:
-            if hands.far:
-                yield booking.cancel
-            else:
-                booking.cancel()
+            yield booking.cancel
         raise
 
 
 def draw(limiter: Any, key: str, size: int, hands: Hands) -> Flow[Any]:
     """Book so many bytes. Where nobody may be let through unasked, wait for who can be asked."""
     while True:
-        ask = partial(limiter.reserve, key, size)
-        booking = (yield ask) if hands.far else ask()
+        booking = yield partial(limiter.reserve, key, size)
         if booking.decision.reason != "unavailable":
             return booking
         yield partial(hands.sleep, SOON)
 
 
-def ask(
-    entry: Entry, rulings: Sequence[Ruling], plan: Plan, hands: Hands, later: Later
-) -> Flow[None]:
+def ask(entry: Entry, rulings: Sequence[Ruling], plan: Plan, later: Later) -> Flow[None]:
     """Take what the request costs from every rule that counts."""
     request = entry.request
     for ruling in rulings:
@@ -134,7 +123,7 @@ def ask(
                 continue
             lane = ruling.lane(plan(request) if ruling.plans else "", key)
             if lane is not None and lane.limiter is not None:
-                yield from take(entry, ruling, lane, key, hands)
+                yield from take(entry, ruling, lane, key)
             if lane is not None and lane.bandwidth is not None:
                 entry.bandwidth = (*entry.bandwidth, (lane.bandwidth, key))
             if rule.concurrent or rule.adaptive or rule.breaker:
@@ -143,17 +132,15 @@ def ask(
             return
 
 
-def take(entry: Entry, ruling: Ruling, lane: Lane, key: str, hands: Hands) -> Flow[None]:
+def take(entry: Entry, ruling: Ruling, lane: Lane, key: str) -> Flow[None]:
     """Take the cost from one limiter, for now or for the moment it is due."""
     limiter = lane.limiter
     cost = ruling.fee.units(entry.request)
     booking = None
     if ruling.fee.pends(entry.request):
-        decision = limiter.peek(key, cost)
-        decision = (yield partial(same, decision)) if hands.far else decision
+        decision = yield partial(limiter.peek, key, cost)
     else:
-        booking = partial(limiter.reserve, key, cost, ruling.patience)
-        booking = (yield booking) if hands.far else booking()
+        booking = yield partial(limiter.reserve, key, cost, ruling.patience)
         decision = booking.decision
     entry.passes = (*entry.passes, Pass(ruling, lane, key, cost, decision, booking))
     if not decision:
@@ -228,7 +215,7 @@ def attempt(entry: Entry, ruling: Ruling, key: str) -> None:
     refuse(entry, ruling, key, Refusal("capacity", ruling.rule, ruling.status, wait))
 
 
-def undo(entry: Entry, hands: Hands) -> Flow[None]:
+def undo(entry: Entry) -> Flow[None]:
     """Give back all that was taken: the request does not go in."""
     slots, entry.slots = entry.slots, ()
     for slot in slots:
@@ -238,35 +225,29 @@ def undo(entry: Entry, hands: Hands) -> Flow[None]:
         call.ignore()
         call.end()
     for one in entry.passes:
-        yield from release(one, hands)
+        yield from release(one)
 
 
-def release(one: Pass, hands: Hands) -> Flow[None]:
+def release(one: Pass) -> Flow[None]:
     """Give back what one rule took."""
     booking, one.booking = one.booking, None
-    if booking is None or not booking:
-        return
-    if hands.far:
+    if booking:
         yield booking.cancel
-    else:
-        booking.cancel()
 
 
 def account(
-    one: Pass, request: Request, status: int, header: Callable[[str], str], size: int, hands: Hands
+    one: Pass, request: Request, status: int, header: Callable[[str], str], size: int
 ) -> Flow[None]:
     """Charge what is only known now, or give back what does not count."""
     ruling = one.ruling
     if ruling.counted is not None and status not in ruling.counted:
-        yield from release(one, hands)
+        yield from release(one)
         return
     if not ruling.fee.later or one.lane.limiter is None or not one.decision:
         return
     cost = ruling.fee.charge(request, header, size)
     if cost:
-        answer = one.lane.limiter.debit(one.key, cost)
-        if hands.far:
-            yield partial(same, answer)
+        yield partial(one.lane.limiter.debit, one.key, cost)
 
 
 def settle(slot: Any, status: int) -> None:
@@ -292,8 +273,3 @@ def refusal(ruling: Ruling, decision: Any) -> Refusal:
     if decision.reason == "unavailable":
         return Refusal("unavailable", ruling.rule, 0, SOON)
     return Refusal("limit", ruling.rule, ruling.status, decision.retry_after, decision.rule)
-
-
-def same(answer: Any) -> Any:
-    """What is awaited, if it can be."""
-    return answer
