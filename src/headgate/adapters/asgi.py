@@ -20,6 +20,7 @@ from headgate.adapters.http.herald import Answer
 from headgate.adapters.reply import App, Message, Receive, Reply, Scope, Send
 from headgate.clock import Clock
 from headgate.rules.client import Found
+from headgate.rules.entry import Entry
 from headgate.rules.gatekeeper import AsyncGatekeeper
 from headgate.rules.lodge import Source
 
@@ -58,9 +59,8 @@ class HeadgateMiddleware:
             return
         keeper, manners = self.keeper, self._reception.manners
         request = Arrival(scope, manners)
-        entry = keeper.glance(request)
-        if entry is None:
-            entry = await keeper.enter(request)
+        found = keeper.glance(request)
+        entry = found if isinstance(found, Entry) else await found
         scope["headgate"] = entry
         if entry.refusal is not None:
             answer = manners.herald.answer(entry, request.header("accept"))

@@ -106,7 +106,6 @@ class AsyncGatekeeper:
 
     def __init__(self, rules: Source, store: str = "", clock: Clock | None = None) -> None:
         self.lodge = Lodge(rules, store, clock, awaited=True)
-        # Far, whatever the store is now: the next rules may name another.
         self._hands = Hands(self.lodge.clock.asleep, awaitable)
 
     @property
@@ -121,19 +120,17 @@ class AsyncGatekeeper:
 
     async def enter(self, request: Request) -> Entry:
         """Decide about a request. See `Gatekeeper.enter`."""
+        found = self.glance(request)
+        return found if isinstance(found, Entry) else await found
+
+    def glance(self, request: Request) -> Entry | Awaitable[Entry]:
+        """`enter` without awaiting, where that can be done; else what is to be awaited."""
         book = self.lodge.book
         rulings = book.find(request)
         entry = quick(book, rulings, request)
         if entry is None:
-            entry = Entry(book.version, request)
-            await adrive(enter(entry, rulings, book.plan, self._hands), aperform)
+            return self._visit(book, rulings, request)
         return self.lodge.tell(entry) if self.lodge.listeners else entry
-
-    def glance(self, request: Request) -> Entry | None:
-        """`enter` without awaiting, where that can be done; None if not, and nothing is done."""
-        lodge = self.lodge
-        entry = quick(lodge.book, lodge.book.find(request), request)
-        return lodge.tell(entry) if lodge.listeners and entry is not None else entry
 
     async def leave(
         self, entry: Entry, status: int = 200, header: Header = nothing, size: int = 0
@@ -158,6 +155,11 @@ class AsyncGatekeeper:
     def tallies(self) -> dict[str, Tally]:
         """How many requests each rule let in and refused so far, in this process."""
         return self.lodge.tallies()
+
+    async def _visit(self, book: Ruleset, rulings: tuple[Ruling, ...], request: Request) -> Entry:
+        entry = Entry(book.version, request)
+        await adrive(enter(entry, rulings, book.plan, self._hands), aperform)
+        return self.lodge.tell(entry) if self.lodge.listeners else entry
 
     async def close(self) -> None:
         """Close the connections to the store, if there are any."""
