@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 import measure
 import report
 from contestants import Contestant, floors
-from headgate.rules.index import Condition, Index
-from headgate.rules.request import Request
+from headgate.rules.matching.index import Condition, Index
+from headgate.rules.matching.request import Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

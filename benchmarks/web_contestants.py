@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from headgate.rules.rules import Rules
+    from headgate.rules.model.rules import Rules
 
     # The status of an answer to this client, and the names of its headers.
     Ask = Callable[[int], tuple[int, list[str]]]
@@ -69,8 +69,8 @@ def address(client: int) -> str:
 
 def rules(limit: int, *dialects: str, unit: str = "day") -> Rules:
     """The limit as Headgate's rules, told in these dialects."""
-    from headgate.rules.rule import Rule
-    from headgate.rules.rules import Rules
+    from headgate.rules.model.rule import Rule
+    from headgate.rules.model.rules import Rules
 
     rule = Rule("api", match={"path": "/api/**"}, key="client.ip", limit=f"{limit}/{unit}")
     return Rules([rule], headers=dialects)

@@ -15,7 +15,7 @@ import uvicorn
 from fastapi import Depends, FastAPI
 
 from headgate.adapters.fastapi import configure, limit, limited
-from headgate.rules.entry import Entry
+from headgate.rules.live.entry import Entry
 
 app = FastAPI()
 configure(app, Path(__file__).with_name("rules.yaml"))

@@ -8,8 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from headgate import Limiter, LimitExceeded
-from headgate.rules.gatekeeper import Gatekeeper
-from headgate.rules.request import Request
+from headgate.rules.live.gatekeeper import Gatekeeper
+from headgate.rules.matching.request import Request
 
 RULES = Path(__file__).with_name("rules.yaml")
 

@@ -17,15 +17,15 @@ from dataclasses import MISSING, Field, fields
 from pathlib import Path
 from typing import Any
 
-from headgate.rules.allowance import Allowance
-from headgate.rules.charge import Cost, Counts
-from headgate.rules.gates import Adaptive, Break, Deny
-from headgate.rules.over import Degrade, Redirect, Reject, Wait
-from headgate.rules.rule import Rule
-from headgate.rules.rules import Rules
-from headgate.rules.table import kind
-from headgate.rules.terms import Terms
-from headgate.rules.trust import Trust
+from headgate.rules.model.allowance import Allowance
+from headgate.rules.model.charge import Cost, Counts
+from headgate.rules.model.gates import Adaptive, Break, Deny
+from headgate.rules.model.over import Degrade, Redirect, Reject, Wait
+from headgate.rules.model.rule import Rule
+from headgate.rules.model.rules import Rules
+from headgate.rules.model.table import kind
+from headgate.rules.model.terms import Terms
+from headgate.rules.model.trust import Trust
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "rules.md"

@@ -18,10 +18,10 @@ from headgate.adapters.asgi import HeadgateMiddleware as AsgiMiddleware
 from headgate.adapters.flask import Headgate
 from headgate.adapters.http.herald import Herald
 from headgate.adapters.wsgi import HeadgateMiddleware
-from headgate.rules.gatekeeper import AsyncGatekeeper, Gatekeeper
-from headgate.rules.pieces import cut
-from headgate.rules.request import Request
-from headgate.rules.rules import Rules
+from headgate.rules.live.gatekeeper import AsyncGatekeeper, Gatekeeper
+from headgate.rules.live.pieces import cut
+from headgate.rules.matching.request import Request
+from headgate.rules.model.rules import Rules
 from tests.adapters.django import site
 from tests.adapters.parity import Driver, Failure, Heard, Maker, behave
 from tests.adapters.wire import called, environment, scope, talk

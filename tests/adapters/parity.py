@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
 from headgate import ManualClock
-from headgate.rules.rules import Rules
+from headgate.rules.model.rules import Rules
 
 SOMEBODY = "198.51.100.7"
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from headgate.adapters.annex import Annex, Terms
-from headgate.rules.gatekeeper import Gatekeeper
-from headgate.rules.request import Request
-from headgate.rules.rules import Rules
+from headgate.rules.live.gatekeeper import Gatekeeper
+from headgate.rules.matching.request import Request
+from headgate.rules.model.rules import Rules
 from tests.crowd import hasty, together
 
 

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 import headgate
 from headgate.cli.program import program
-from headgate.rules.schema import schema
+from headgate.rules.model.schema import schema
 
 WITHOUT = """\
 import sys

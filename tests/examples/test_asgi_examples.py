@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.rules.rules import Rules
+from headgate.rules.model.rules import Rules
 from tests.adapters.asgi.serving import Site, serving
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

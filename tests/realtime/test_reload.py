@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from headgate.adapters.asgi import HeadgateMiddleware
-from headgate.rules.gatekeeper import AsyncGatekeeper
-from headgate.rules.request import Request
-from headgate.rules.rules import Rules
-from headgate.rules.watch import Status, Watcher
+from headgate.rules.live.gatekeeper import AsyncGatekeeper
+from headgate.rules.matching.request import Request
+from headgate.rules.model.rules import Rules
+from headgate.rules.watch.watcher import Status, Watcher
 
 pytestmark = pytest.mark.realtime
 

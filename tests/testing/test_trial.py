@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from headgate.rules.rule import Rule
-from headgate.rules.rules import Rules
+from headgate.rules.model.rule import Rule
+from headgate.rules.model.rules import Rules
 from headgate.testing.plugin import headgate_rules
 from headgate.testing.trial import Trial
 

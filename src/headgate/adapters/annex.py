@@ -15,10 +15,10 @@ from typing import Any, Generic, TypeVar
 from headgate.adapters.arrivals import VIEW
 from headgate.clock import Clock
 from headgate.fork import follow
-from headgate.rules.gatekeeper import AsyncGatekeeper, Gatekeeper
-from headgate.rules.rule import Rule
-from headgate.rules.rules import Rules
-from headgate.rules.terms import UNLIMITED
+from headgate.rules.live.gatekeeper import AsyncGatekeeper, Gatekeeper
+from headgate.rules.model.rule import Rule
+from headgate.rules.model.rules import Rules
+from headgate.rules.model.terms import UNLIMITED
 
 K = TypeVar("K", Gatekeeper, AsyncGatekeeper)
 

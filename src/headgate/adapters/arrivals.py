@@ -13,10 +13,10 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from headgate.adapters.http.herald import Herald
-from headgate.rules.client import Client, Found
-from headgate.rules.gatekeeper import AsyncGatekeeper, Gatekeeper
-from headgate.rules.request import Request, hostname
-from headgate.rules.rules import Rules
+from headgate.rules.clients.client import Client, Found
+from headgate.rules.live.gatekeeper import AsyncGatekeeper, Gatekeeper
+from headgate.rules.matching.request import Request, hostname
+from headgate.rules.model.rules import Rules
 
 Environ = Mapping[str, Any]
 Finder = Callable[[Any], object]

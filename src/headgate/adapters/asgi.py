@@ -19,10 +19,10 @@ from headgate.adapters.http.dialects import Fields
 from headgate.adapters.http.herald import Answer
 from headgate.adapters.reply import App, Message, Receive, Reply, Scope, Send
 from headgate.clock import Clock
-from headgate.rules.client import Found
-from headgate.rules.entry import Entry
-from headgate.rules.gatekeeper import AsyncGatekeeper
-from headgate.rules.lodge import Source
+from headgate.rules.clients.client import Found
+from headgate.rules.live.entry import Entry
+from headgate.rules.live.gatekeeper import AsyncGatekeeper
+from headgate.rules.live.lodge import Source
 
 Finder = Callable[[Scope], object]
 

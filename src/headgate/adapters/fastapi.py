@@ -36,10 +36,10 @@ from headgate.adapters.http.herald import Answer, detail
 from headgate.adapters.reply import App, Receive, Reply, Scope, Send
 from headgate.clock import Clock
 from headgate.errors import MissingExtra
-from headgate.rules.entry import Entry
-from headgate.rules.gatekeeper import AsyncGatekeeper
-from headgate.rules.lodge import Source
-from headgate.rules.rules import Rules
+from headgate.rules.live.entry import Entry
+from headgate.rules.live.gatekeeper import AsyncGatekeeper
+from headgate.rules.live.lodge import Source
+from headgate.rules.model.rules import Rules
 
 try:
     from fastapi import Depends, FastAPI, Response

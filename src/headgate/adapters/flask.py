@@ -24,9 +24,9 @@ from headgate.adapters.stay import Stay, lines, together
 from headgate.adapters.wsgi import App, Environ, Reply, Start
 from headgate.clock import Clock
 from headgate.errors import MissingExtra
-from headgate.rules.gatekeeper import Gatekeeper
-from headgate.rules.lodge import Source
-from headgate.rules.rules import Rules
+from headgate.rules.live.gatekeeper import Gatekeeper
+from headgate.rules.live.lodge import Source
+from headgate.rules.model.rules import Rules
 
 try:
     from flask import Blueprint, Flask, Response, current_app, request

@@ -28,10 +28,10 @@ from headgate.adapters.rpc_call import Call, Visit
 from headgate.adapters.rpc_status import Metadata, abort
 from headgate.clock import Clock
 from headgate.errors import MissingExtra
-from headgate.rules.entry import Entry
-from headgate.rules.gatekeeper import AsyncGatekeeper, Gatekeeper
-from headgate.rules.lodge import Source
-from headgate.rules.request import Request
+from headgate.rules.live.entry import Entry
+from headgate.rules.live.gatekeeper import AsyncGatekeeper, Gatekeeper
+from headgate.rules.live.lodge import Source
+from headgate.rules.matching.request import Request
 
 try:
     import grpc

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from headgate.adapters.stay import Stay
-from headgate.rules.pieces import cut
+from headgate.rules.live.pieces import cut
 
 
 class Outflow:

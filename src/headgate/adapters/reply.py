@@ -14,10 +14,10 @@ from typing import Any
 
 from headgate.adapters.http.dialects import Fields
 from headgate.adapters.stay import measured, together
-from headgate.rules.entry import Entry
-from headgate.rules.gatekeeper import AsyncGatekeeper
-from headgate.rules.pieces import cut
-from headgate.rules.visit import GONE as LEFT
+from headgate.rules.live.entry import Entry
+from headgate.rules.live.gatekeeper import AsyncGatekeeper
+from headgate.rules.live.pieces import cut
+from headgate.rules.live.visit import GONE as LEFT
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]

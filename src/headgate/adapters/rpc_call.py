@@ -13,8 +13,8 @@ from urllib.parse import unquote
 from headgate.adapters.arrivals import Guest, Manners, text
 from headgate.adapters.rpc_status import Metadata
 from headgate.adapters.stay import measured
-from headgate.rules.client import Found
-from headgate.rules.entry import Entry
+from headgate.rules.clients.client import Found
+from headgate.rules.live.entry import Entry
 
 # What codes are in HTTP, by their numbers, as google.rpc has it; all others are 500.
 STATUSES = {

@@ -19,7 +19,7 @@ from math import ceil, inf
 from typing import NamedTuple
 
 from headgate.adapters.http.herald import JITTER, detail
-from headgate.rules.entry import Refusal
+from headgate.rules.live.entry import Refusal
 
 Metadata = tuple[tuple[str, str | bytes], ...]
 

@@ -7,8 +7,8 @@ from contextlib import ExitStack
 from typing import Protocol
 
 from headgate.adapters.arrivals import Arrival
-from headgate.rules.entry import Entry
-from headgate.rules.gatekeeper import Header, nothing
+from headgate.rules.live.entry import Entry
+from headgate.rules.live.gatekeeper import Header, nothing
 
 
 class Outcome:

@@ -20,8 +20,8 @@ from headgate.adapters.http.dialects import Fields
 from headgate.adapters.outflow import Outflow, ending, flow
 from headgate.adapters.stay import Outcome, Stay, lines
 from headgate.clock import Clock
-from headgate.rules.gatekeeper import Gatekeeper
-from headgate.rules.lodge import Source
+from headgate.rules.live.gatekeeper import Gatekeeper
+from headgate.rules.live.lodge import Source
 
 Environ = dict[str, Any]
 Start = Callable[..., Any]

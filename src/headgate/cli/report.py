@@ -14,9 +14,9 @@ from headgate.cli.words import deeds, keyed, meets, otherwise
 from headgate.errors import MissingExtra, Problem
 from headgate.rules.documents.document import format_of
 from headgate.rules.documents.document import read as document
-from headgate.rules.lint import warnings
-from headgate.rules.rules import Rules
-from headgate.rules.store import masked
+from headgate.rules.model.rules import Rules
+from headgate.rules.model.store import masked
+from headgate.rules.review.lint import warnings
 
 # Where nobody looks on, lines are as long as they need to be.
 ENDLESS = 1000

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from headgate.cli.words import listed
-from headgate.rules.comparison import meeting
-from headgate.rules.facts import Fact
-from headgate.rules.glob import wild
-from headgate.rules.match import Match
-from headgate.rules.paths import parse
-from headgate.rules.rule import Rule
-from headgate.rules.rules import Rules
+from headgate.rules.matching.comparison import meeting
+from headgate.rules.matching.facts import Fact
+from headgate.rules.matching.glob import wild
+from headgate.rules.matching.paths import parse
+from headgate.rules.model.match import Match
+from headgate.rules.model.rule import Rule
+from headgate.rules.model.rules import Rules
 
 # What is known of a request, and how many routes are told unasked.
 KNOWN = ("method", "path")

@@ -10,6 +10,6 @@ import click
 @click.command()
 def schema() -> None:
     """Print the JSON Schema of rule files, which editors check and complete by."""
-    from headgate.rules.schema import schema as rules  # noqa: PLC0415 - only who asks needs it
+    from headgate.rules.model.schema import schema as rules  # noqa: PLC0415 - only who asks needs it
 
     click.echo(json.dumps(rules(), indent=2))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from headgate.rules.match import Match
-from headgate.rules.over import OVER
-from headgate.rules.rule import Rule
+from headgate.rules.model.match import Match
+from headgate.rules.model.over import OVER
+from headgate.rules.model.rule import Rule
 
 SHORT = 40
 

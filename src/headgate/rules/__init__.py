@@ -8,13 +8,13 @@ if not keeper.enter(Request("POST", "/login", client="203.0.113.7")):
     ...  # over the limit
 """
 
-from headgate.rules.client import Client
-from headgate.rules.entry import Entry, Refusal
-from headgate.rules.gatekeeper import AsyncGatekeeper, Gatekeeper
-from headgate.rules.request import Request
-from headgate.rules.rule import Rule
-from headgate.rules.rules import Rules
-from headgate.rules.tally import Alarm, Tally
+from headgate.rules.clients.client import Client
+from headgate.rules.live.entry import Entry, Refusal
+from headgate.rules.live.gatekeeper import AsyncGatekeeper, Gatekeeper
+from headgate.rules.live.tally import Alarm, Tally
+from headgate.rules.matching.request import Request
+from headgate.rules.model.rule import Rule
+from headgate.rules.model.rules import Rules
 
 __all__ = [
     "Alarm",

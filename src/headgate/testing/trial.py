@@ -16,10 +16,10 @@ from math import inf
 from typing import Any
 
 from headgate.clock import ManualClock
-from headgate.rules.entry import Entry
-from headgate.rules.gatekeeper import Gatekeeper
-from headgate.rules.lodge import Source
-from headgate.rules.request import Request
+from headgate.rules.live.entry import Entry
+from headgate.rules.live.gatekeeper import Gatekeeper
+from headgate.rules.live.lodge import Source
+from headgate.rules.matching.request import Request
 
 # More than this is taken to be without end.
 MOST = 10_000

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from headgate.adapters.asgi import HeadgateMiddleware
-from headgate.rules.rule import Rule
-from headgate.rules.rules import Rules
+from headgate.rules.model.rule import Rule
+from headgate.rules.model.rules import Rules
 from tests.adapters.asgi.serving import Said, Site, serving
 from tests.servers.waiting import until
 

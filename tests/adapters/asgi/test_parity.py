@@ -19,7 +19,7 @@ from starlette.routing import Route
 from headgate import ManualClock
 from headgate.adapters.asgi import HeadgateMiddleware
 from headgate.adapters.fastapi import configure
-from headgate.rules.rules import Rules
+from headgate.rules.model.rules import Rules
 from tests.adapters.parity import SCENES, Driver, Failure, Heard, Maker, behave, play
 from tests.adapters.wire import scope, talk
 

@@ -12,8 +12,8 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Mount, Route
 
 from headgate.adapters.asgi import HeadgateMiddleware
-from headgate.rules.rule import Rule
-from headgate.rules.rules import Rules
+from headgate.rules.model.rule import Rule
+from headgate.rules.model.rules import Rules
 from tests.adapters.asgi.serving import serving
 
 

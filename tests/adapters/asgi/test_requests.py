@@ -11,9 +11,9 @@ import pytest
 
 from headgate import ManualClock
 from headgate.adapters.asgi import HeadgateMiddleware
-from headgate.rules.gatekeeper import AsyncGatekeeper
-from headgate.rules.rule import Rule
-from headgate.rules.rules import Rules
+from headgate.rules.live.gatekeeper import AsyncGatekeeper
+from headgate.rules.model.rule import Rule
+from headgate.rules.model.rules import Rules
 from tests.adapters.asgi.calls import Caller, call
 
 START = {"type": "http.response.start", "status": 200, "headers": [(b"x-app", b"1")]}

@@ -13,8 +13,8 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from headgate import ManualClock
 from headgate.adapters.asgi import HeadgateMiddleware
-from headgate.rules.rule import Rule
-from headgate.rules.rules import Rules
+from headgate.rules.model.rule import Rule
+from headgate.rules.model.rules import Rules
 from tests.adapters.asgi.calls import CONNECT, Caller, call
 from tests.adapters.asgi.serving import serving
 from tests.servers.waiting import until

@@ -10,9 +10,9 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from headgate.adapters.asgi import HeadgateMiddleware
-from headgate.rules.gatekeeper import AsyncGatekeeper
-from headgate.rules.rule import Rule
-from headgate.rules.rules import Rules
+from headgate.rules.live.gatekeeper import AsyncGatekeeper
+from headgate.rules.model.rule import Rule
+from headgate.rules.model.rules import Rules
 from tests.adapters.asgi.calls import Caller, shut
 from tests.adapters.asgi.serving import Site, connections, serving
 from tests.servers.launch import Server

@@ -13,8 +13,8 @@ from starlette.routing import Route
 
 from headgate import ManualClock
 from headgate.adapters.asgi import HeadgateMiddleware
-from headgate.rules.rule import Rule
-from headgate.rules.rules import Rules
+from headgate.rules.model.rule import Rule
+from headgate.rules.model.rules import Rules
 from tests.adapters.asgi.calls import HUNG_UP, REQUEST, Caller, call
 
 # 1,000 bytes a second flow in pieces of 256, which is the least.

@@ -16,7 +16,7 @@ from django.test import override_settings
 from django.urls import re_path
 
 from headgate import Clock
-from headgate.rules.rules import Rules
+from headgate.rules.model.rules import Rules
 from tests.adapters.parity import Driver, Heard, behave
 from tests.adapters.wire import called, environment, scope, talk
 

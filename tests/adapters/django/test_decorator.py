@@ -17,8 +17,8 @@ from django.views import View
 from headgate import ManualClock
 from headgate.adapters.django.decorator import limit
 from headgate.errors import RulesError
-from headgate.rules.rule import Rule
-from headgate.rules.rules import Rules
+from headgate.rules.model.rule import Rule
+from headgate.rules.model.rules import Rules
 from tests.adapters.django.people import plain
 from tests.adapters.django.site import MIDDLEWARE, ask, project, statuses
 

@@ -20,9 +20,9 @@ from django.urls import path
 from headgate import ManualClock, MissingExtra
 from headgate.adapters.django.desk import change, desk
 from headgate.errors import RulesError
-from headgate.rules.gatekeeper import AsyncGatekeeper, Gatekeeper
-from headgate.rules.rule import Rule
-from headgate.rules.rules import Rules
+from headgate.rules.live.gatekeeper import AsyncGatekeeper, Gatekeeper
+from headgate.rules.model.rule import Rule
+from headgate.rules.model.rules import Rules
 from tests.adapters.django.people import ASKED
 from tests.adapters.django.site import MIDDLEWARE, ask, project, statuses
 

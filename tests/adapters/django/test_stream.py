@@ -19,10 +19,10 @@ from django.urls import path
 from headgate import ManualClock
 from headgate.adapters.django.decorator import limit
 from headgate.adapters.django.desk import desk
-from headgate.rules.gatekeeper import AsyncGatekeeper, Gatekeeper
-from headgate.rules.request import Request
-from headgate.rules.rule import Rule
-from headgate.rules.rules import Rules
+from headgate.rules.live.gatekeeper import AsyncGatekeeper, Gatekeeper
+from headgate.rules.matching.request import Request
+from headgate.rules.model.rule import Rule
+from headgate.rules.model.rules import Rules
 from tests.adapters.django.site import MIDDLEWARE, ask, project, statuses
 from tests.adapters.serving import Guest, served
 from tests.adapters.wire import environment, scope

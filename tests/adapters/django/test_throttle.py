@@ -19,8 +19,8 @@ from rest_framework.views import APIView
 from headgate import ManualClock, MissingExtra
 from headgate.adapters.django.decorator import limit
 from headgate.adapters.django.throttle import HeadgateThrottle
-from headgate.rules.rule import Rule
-from headgate.rules.rules import Rules
+from headgate.rules.model.rule import Rule
+from headgate.rules.model.rules import Rules
 from tests.adapters.django.site import MIDDLEWARE, ask, project, statuses
 
 NONE: tuple[str, ...] = ()

@@ -12,8 +12,8 @@ from fastapi.responses import PlainTextResponse
 
 from headgate import ManualClock
 from headgate.adapters.fastapi import RequestRefused, configure, explain, limit, limited
-from headgate.rules.rule import Rule
-from headgate.rules.rules import Rules
+from headgate.rules.model.rule import Rule
+from headgate.rules.model.rules import Rules
 from tests.adapters.asgi.calls import CONNECT, Caller, call, shut
 from tests.adapters.asgi.serving import connections, serving
 from tests.servers.launch import Server

@@ -16,7 +16,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
 from headgate import SlidingLog
 from headgate.adapters.fastapi import Gate, RequestRefused, configure, limit, limited
 from headgate.errors import RulesError
-from headgate.rules.entry import Entry
+from headgate.rules.live.entry import Entry
 from tests.adapters.asgi.calls import CONNECT, Caller, call
 from tests.adapters.asgi.serving import serving
 

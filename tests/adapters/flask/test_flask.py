@@ -16,9 +16,9 @@ from flask.views import MethodView, View
 from headgate import ManualClock, MissingExtra
 from headgate.adapters.flask import Headgate, exempt, limit
 from headgate.errors import RulesError
-from headgate.rules.gatekeeper import Gatekeeper
-from headgate.rules.rule import Rule
-from headgate.rules.rules import Rules
+from headgate.rules.live.gatekeeper import Gatekeeper
+from headgate.rules.model.rule import Rule
+from headgate.rules.model.rules import Rules
 from tests.adapters.serving import Guest, served
 from tests.crowd import together
 

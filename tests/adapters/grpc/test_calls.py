@@ -17,10 +17,10 @@ from grpc_status import rpc_status
 from headgate import ManualClock
 from headgate.adapters.grpc import Bridge, HeadgateInterceptor
 from headgate.adapters.rpc_call import place
-from headgate.rules.gatekeeper import AsyncGatekeeper, Gatekeeper
-from headgate.rules.request import Request
-from headgate.rules.rule import Rule
-from headgate.rules.rules import Rules
+from headgate.rules.live.gatekeeper import AsyncGatekeeper, Gatekeeper
+from headgate.rules.matching.request import Request
+from headgate.rules.model.rule import Rule
+from headgate.rules.model.rules import Rules
 from tests.adapters.grpc.service import COLOURS, NAME, Orders, Stub, handlers, served
 from tests.servers.launch import Server
 from tests.servers.waiting import until

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.adapters.rpc_status import abort, number, text, varint
-from headgate.rules.entry import Refusal
-from headgate.rules.rule import Rule
+from headgate.rules.live.entry import Refusal
+from headgate.rules.model.rule import Rule
 
 RULE = Rule("api", limit="10/s")
 

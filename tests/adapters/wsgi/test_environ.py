@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.adapters.arrivals import Arrival, Reception
-from headgate.rules.client import Client
-from headgate.rules.gatekeeper import Gatekeeper
-from headgate.rules.rules import Rules
+from headgate.rules.clients.client import Client
+from headgate.rules.live.gatekeeper import Gatekeeper
+from headgate.rules.model.rules import Rules
 from tests.adapters.wire import environment
 
 

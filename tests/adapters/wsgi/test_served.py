@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from headgate.adapters.wsgi import HeadgateMiddleware
-from headgate.rules.rule import Rule
-from headgate.rules.rules import Rules
+from headgate.rules.model.rule import Rule
+from headgate.rules.model.rules import Rules
 from tests.adapters.serving import Guest, served
 from tests.servers.ports import Port
 from tests.servers.waiting import until
@@ -89,8 +89,8 @@ def test_a_place_is_given_back_when_the_client_goes_away() -> None:
 GUNICORN = """
 import threading
 from headgate.adapters.wsgi import HeadgateMiddleware
-from headgate.rules.rule import Rule
-from headgate.rules.rules import Rules
+from headgate.rules.model.rule import Rule
+from headgate.rules.model.rules import Rules
 
 GATE = threading.Event()
 

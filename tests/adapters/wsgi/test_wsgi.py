@@ -14,10 +14,10 @@ import pytest
 
 from headgate import ManualClock
 from headgate.adapters.wsgi import HeadgateMiddleware
-from headgate.rules.gatekeeper import Gatekeeper
-from headgate.rules.request import Request
-from headgate.rules.rule import Rule
-from headgate.rules.rules import Rules
+from headgate.rules.live.gatekeeper import Gatekeeper
+from headgate.rules.matching.request import Request
+from headgate.rules.model.rule import Rule
+from headgate.rules.model.rules import Rules
 from tests.adapters.wire import called, environment
 
 PLAIN = [("Content-Type", "text/plain")]

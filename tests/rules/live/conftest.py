@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headgate.rules.rule import Rule
+from headgate.rules.model.rule import Rule
 from tests.rules.live.visitor import COLOURS, Visit, Visitor, rules
 
 

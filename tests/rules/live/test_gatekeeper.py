@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from headgate.rules.entry import Refusal
-from headgate.rules.rule import Rule
-from headgate.rules.rules import Rules
+from headgate.rules.live.entry import Refusal
+from headgate.rules.model.rule import Rule
+from headgate.rules.model.rules import Rules
 from tests.rules.live.visitor import Visit
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from headgate import ManualClock
 from headgate.rules import Entry, Gatekeeper, Request, Rule, Rules
-from headgate.rules.larder import LARGEST, Larder
+from headgate.rules.live.larder import LARGEST, Larder
 
 STALE = {"degrade": {"stale": "60s", "status": 503}}
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from headgate import ManualClock
-from headgate.rules.entry import Entry
-from headgate.rules.gatekeeper import Gatekeeper
-from headgate.rules.request import Request
-from headgate.rules.rule import Rule
-from headgate.rules.rules import Rules
-from headgate.rules.tally import Alarm
+from headgate.rules.live.entry import Entry
+from headgate.rules.live.gatekeeper import Gatekeeper
+from headgate.rules.live.tally import Alarm
+from headgate.rules.matching.request import Request
+from headgate.rules.model.rule import Rule
+from headgate.rules.model.rules import Rules
 from tests.rules.live.visitor import Visit
 
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from headgate import ManualClock
-from headgate.rules.entry import Entry
-from headgate.rules.gatekeeper import AsyncGatekeeper, Gatekeeper
-from headgate.rules.request import Request
-from headgate.rules.rule import Rule
-from headgate.rules.rules import Rules
+from headgate.rules.live.entry import Entry
+from headgate.rules.live.gatekeeper import AsyncGatekeeper, Gatekeeper
+from headgate.rules.matching.request import Request
+from headgate.rules.model.rule import Rule
+from headgate.rules.model.rules import Rules
 
 COLOURS = ("sync", "async")
 

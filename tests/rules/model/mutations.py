@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from dataclasses import MISSING, fields
 from typing import Any, NamedTuple
 
-from headgate.rules.allowance import Allowance
-from headgate.rules.charge import Cost, Counts
-from headgate.rules.gates import Adaptive, Break, Deny
-from headgate.rules.over import Degrade, Redirect, Reject, Wait
-from headgate.rules.rule import Rule
-from headgate.rules.rules import Rules
-from headgate.rules.terms import Terms
-from headgate.rules.trust import Trust
+from headgate.rules.model.allowance import Allowance
+from headgate.rules.model.charge import Cost, Counts
+from headgate.rules.model.gates import Adaptive, Break, Deny
+from headgate.rules.model.over import Degrade, Redirect, Reject, Wait
+from headgate.rules.model.rule import Rule
+from headgate.rules.model.rules import Rules
+from headgate.rules.model.terms import Terms
+from headgate.rules.model.trust import Trust
 from tests.rules.model.forms import Path, Raw
 from tests.rules.model.impossible import AROUND, ASKING, FITTING, LIMITS, STRAYS
 from tests.rules.model.rich import RICH

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from headgate.errors import RulesError
-from headgate.rules.rules import Rules
+from headgate.rules.model.rules import Rules
 
 FOLDER = Path(__file__).parents[1] / "bad"
 FILES = sorted(path for path in FOLDER.iterdir() if path.suffix != ".txt")

@@ -11,9 +11,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from headgate.errors import RulesError
-from headgate.rules.lint import warnings
-from headgate.rules.rule import Rule
-from headgate.rules.rules import Rules
+from headgate.rules.model.rule import Rule
+from headgate.rules.model.rules import Rules
+from headgate.rules.review.lint import warnings
 from tests.rules.model.forms import Path, as_json
 from tests.rules.model.mutations import TABLES, nodes
 from tests.rules.model.rich import RICH

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from headgate.rules.rules import Rules
-from headgate.rules.schema import schema
+from headgate.rules.model.rules import Rules
+from headgate.rules.model.schema import schema
 from tests.rules.model.mutations import TABLES, WRONG, absent, misspelled, mistaken
 from tests.rules.model.rich import RICH, SMALL
 from tests.rules.model.strategies import files

@@ -18,9 +18,9 @@ import pytest
 
 from headgate import ManualClock
 from headgate.errors import Problem, RulesError
-from headgate.rules.gatekeeper import Gatekeeper
-from headgate.rules.request import Request
-from headgate.rules.rules import Rules
+from headgate.rules.live.gatekeeper import Gatekeeper
+from headgate.rules.matching.request import Request
+from headgate.rules.model.rules import Rules
 from tests.rules.model.forms import Mark, Path, Written, as_json, yaml
 from tests.rules.model.mutations import (
     TABLES,

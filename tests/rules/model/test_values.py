@@ -11,16 +11,16 @@ from hypothesis import given
 
 from headgate import FixedWindow, Rate, SlidingLog, SlidingWindow, TokenBucket, WarmUp
 from headgate.errors import Problem, RulesError
-from headgate.rules.allowance import Allowance
-from headgate.rules.charge import Cost, Counts
-from headgate.rules.client import Client
-from headgate.rules.expression import Expression
-from headgate.rules.gates import Adaptive, Break, Deny
-from headgate.rules.match import Match
-from headgate.rules.over import Degrade, Redirect, Reject, Wait
-from headgate.rules.rule import Rule
-from headgate.rules.rules import Rules
-from headgate.rules.terms import Terms
+from headgate.rules.clients.client import Client
+from headgate.rules.matching.expression import Expression
+from headgate.rules.model.allowance import Allowance
+from headgate.rules.model.charge import Cost, Counts
+from headgate.rules.model.gates import Adaptive, Break, Deny
+from headgate.rules.model.match import Match
+from headgate.rules.model.over import Degrade, Redirect, Reject, Wait
+from headgate.rules.model.rule import Rule
+from headgate.rules.model.rules import Rules
+from headgate.rules.model.terms import Terms
 from tests.rules.model.forms import as_json, toml, yaml
 from tests.rules.model.rich import RICH, SMALL
 from tests.rules.model.strategies import files

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from headgate.clock import ManualClock
-from headgate.rules.gatekeeper import Gatekeeper
-from headgate.rules.request import Request
-from headgate.rules.rules import Rules
-from headgate.rules.watch import Status, Watcher
+from headgate.rules.live.gatekeeper import Gatekeeper
+from headgate.rules.matching.request import Request
+from headgate.rules.model.rules import Rules
+from headgate.rules.watch.watcher import Status, Watcher
 
 API: dict[str, Any] = {"name": "api", "key": "client.ip", "limit": "5/min"}
 # Seconds that a thread may take to do what it does at once.

@@ -12,10 +12,10 @@ import pytest
 
 from headgate.clock import ManualClock
 from headgate.errors import RulesError, StoreUnavailable
-from headgate.rules.gatekeeper import Gatekeeper
-from headgate.rules.rules import Rules
-from headgate.rules.sources import RedisRules, digest, publish
-from headgate.rules.watch import Watcher
+from headgate.rules.live.gatekeeper import Gatekeeper
+from headgate.rules.model.rules import Rules
+from headgate.rules.watch.sources import RedisRules, digest, publish
+from headgate.rules.watch.watcher import Watcher
 from tests.crowd import together
 from tests.rules.watch.scenes import limited, version
 from tests.servers.cluster import Cluster

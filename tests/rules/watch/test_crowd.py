@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 
 from headgate import SharedStore
-from headgate.rules.request import Request
+from headgate.rules.matching.request import Request
 from tests.crowd import hasty, together
 from tests.rules.watch.scenes import API, Desk, left, limited, spelled, version
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from headgate.clock import ManualClock
 from headgate.errors import Problem
-from headgate.rules.gatekeeper import Gatekeeper
-from headgate.rules.rules import Rules
-from headgate.rules.watch import Watcher
+from headgate.rules.live.gatekeeper import Gatekeeper
+from headgate.rules.model.rules import Rules
+from headgate.rules.watch.watcher import Watcher
 from tests.rules.watch.scenes import Desk, limited, replace, version
 
 OLD, NEW = limited("5/min"), limited("7/min")

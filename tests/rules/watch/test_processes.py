@@ -15,8 +15,8 @@ from uuid import uuid4
 import pytest
 
 from headgate import SharedStore
-from headgate.rules.gatekeeper import Gatekeeper
-from headgate.rules.watch import WATCHING, Watcher
+from headgate.rules.live.gatekeeper import Gatekeeper
+from headgate.rules.watch.watcher import WATCHING, Watcher
 from tests.rules.watch.scenes import API, Desk, left, limited, replace, spelled, version, visit
 from tests.servers.waiting import until
 from tests.stores.redis.processes import together

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate import SharedStore
-from headgate.rules.request import Request
-from headgate.rules.rules import Rules
+from headgate.rules.matching.request import Request
+from headgate.rules.model.rules import Rules
 from tests.rules.watch.scenes import API, Desk, left, limited, spelled, version, visit
 
 OTHER: dict[str, Any] = {"name": "other", "match": {"path": "/other"}, "limit": "9/min"}

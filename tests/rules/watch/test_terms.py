@@ -11,9 +11,9 @@ from uuid import uuid4
 import pytest
 
 from headgate import ManualClock, SharedStore, SystemClock
-from headgate.rules.gatekeeper import AsyncGatekeeper
-from headgate.rules.request import Request
-from headgate.rules.rules import Rules
+from headgate.rules.live.gatekeeper import AsyncGatekeeper
+from headgate.rules.matching.request import Request
+from headgate.rules.model.rules import Rules
 from tests.rules.watch.scenes import API, Desk, left, limited, spelled, visit
 from tests.servers.launch import Server
 

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from headgate.clock import ManualClock
-from headgate.rules.gatekeeper import AsyncGatekeeper, Gatekeeper
-from headgate.rules.request import Request
-from headgate.rules.rules import Rules
-from headgate.rules.sources import FileRules, RedisRules
-from headgate.rules.watch import WATCHING, Status, Watcher
+from headgate.rules.live.gatekeeper import AsyncGatekeeper, Gatekeeper
+from headgate.rules.matching.request import Request
+from headgate.rules.model.rules import Rules
+from headgate.rules.watch.sources import FileRules, RedisRules
+from headgate.rules.watch.watcher import WATCHING, Status, Watcher
 from tests.rules.watch.scenes import Desk, heard, limited, replace, version
 from tests.servers.waiting import until
 

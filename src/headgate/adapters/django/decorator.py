@@ -11,7 +11,7 @@ from asgiref.sync import iscoroutinefunction, markcoroutinefunction
 from headgate.adapters.annex import Terms
 from headgate.adapters.django.desk import desk
 from headgate.adapters.django.gate import passed
-from headgate.rules.gatekeeper import AsyncGatekeeper, Gatekeeper
+from headgate.rules.live.gatekeeper import AsyncGatekeeper, Gatekeeper
 
 V = TypeVar("V", bound=Callable[..., Any])
 

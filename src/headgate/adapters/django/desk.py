@@ -26,9 +26,9 @@ from django.utils.module_loading import import_string
 
 from headgate.adapters.annex import Annex, Terms
 from headgate.adapters.arrivals import Arrival, Finder, Manners, Reception, text
-from headgate.rules.gatekeeper import AsyncGatekeeper, Gatekeeper
-from headgate.rules.lodge import Source, read
-from headgate.rules.rules import Rules
+from headgate.rules.live.gatekeeper import AsyncGatekeeper, Gatekeeper
+from headgate.rules.live.lodge import Source, read
+from headgate.rules.model.rules import Rules
 
 K = TypeVar("K", Gatekeeper, AsyncGatekeeper)
 

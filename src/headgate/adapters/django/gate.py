@@ -17,8 +17,8 @@ from headgate.adapters.django.desk import Desk, Question, Visitor
 from headgate.adapters.django.stream import attend, header, streamed
 from headgate.adapters.stay import lines, together
 from headgate.drive import Flow, adrive, drive
-from headgate.rules.entry import Entry
-from headgate.rules.gatekeeper import aperform, perform
+from headgate.rules.live.entry import Entry
+from headgate.rules.live.gatekeeper import aperform, perform
 
 UNTOLD = "headgate.untold"
 

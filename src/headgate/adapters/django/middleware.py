@@ -21,7 +21,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from headgate.adapters.django.desk import desk, said
 from headgate.adapters.django.gate import passed
-from headgate.rules.gatekeeper import AsyncGatekeeper, Gatekeeper
+from headgate.rules.live.gatekeeper import AsyncGatekeeper, Gatekeeper
 
 
 class HeadgateMiddleware:

@@ -13,9 +13,9 @@ from django.http import StreamingHttpResponse
 
 from headgate.adapters.outflow import Outflow, ending
 from headgate.adapters.stay import Outcome, Stay, measured
-from headgate.rules.entry import Entry
-from headgate.rules.gatekeeper import AsyncGatekeeper, Gatekeeper
-from headgate.rules.pieces import cut
+from headgate.rules.live.entry import Entry
+from headgate.rules.live.gatekeeper import AsyncGatekeeper, Gatekeeper
+from headgate.rules.live.pieces import cut
 
 Keeper = Gatekeeper | AsyncGatekeeper
 

@@ -23,10 +23,10 @@ from headgate.adapters.django.gate import UNTOLD
 from headgate.adapters.http.herald import detail
 from headgate.adapters.stay import lines, together
 from headgate.errors import MissingExtra
-from headgate.rules.entry import Entry
-from headgate.rules.gatekeeper import Gatekeeper
-from headgate.rules.over import Degrade, Redirect
-from headgate.rules.rule import Rule
+from headgate.rules.live.entry import Entry
+from headgate.rules.live.gatekeeper import Gatekeeper
+from headgate.rules.model.over import Degrade, Redirect
+from headgate.rules.model.rule import Rule
 
 try:
     from rest_framework.exceptions import APIException

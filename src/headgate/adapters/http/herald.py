@@ -12,10 +12,10 @@ from headgate.adapters.http.dialects import SHORT, Fields, Headers, Policy, Stan
 from headgate.adapters.http.fields import MOST
 from headgate.algorithms.limit import Limit
 from headgate.decision import Decision
-from headgate.rules.entry import Entry, Refusal
-from headgate.rules.larder import Provision
-from headgate.rules.over import Degrade, Redirect, Reject
-from headgate.rules.ruling import Lane, Ruling
+from headgate.rules.live.entry import Entry, Refusal
+from headgate.rules.live.larder import Provision
+from headgate.rules.live.ruling import Lane, Ruling
+from headgate.rules.model.over import Degrade, Redirect, Reject
 
 Answer = tuple[int, Fields, bytes]
 

@@ -1,0 +1,1 @@
+"""Who a request comes from, in spite of what it says."""

@@ -1,0 +1,1 @@
+"""Rules at work: what a gatekeeper keeps, counts and answers."""

@@ -1,0 +1,220 @@
+"""Gatekeepers: rules put to work. One request in, an entry out; new rules when they come.
+
+keeper = Gatekeeper("rules.yaml")
+entry = keeper.enter(Request("POST", "/login", client="203.0.113.7"))
+if entry:
+    ...
+    keeper.leave(entry, 200)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from inspect import isawaitable
+from typing import Any
+
+from headgate.clock import Clock
+from headgate.drive import adrive, drive
+from headgate.rules.live.entry import Entry, Pass
+from headgate.rules.live.lodge import Listener, Lodge, Source
+from headgate.rules.live.ruleset import Ruleset
+from headgate.rules.live.ruling import Ruling
+from headgate.rules.live.tally import Tally
+from headgate.rules.live.visit import Hands, enter, leave, pour, refusal
+from headgate.rules.matching.request import Request
+from headgate.rules.model.rules import Rules
+
+Header = Callable[[str], str]
+
+
+def nothing(name: str) -> str:
+    """The header of an answer without headers."""
+    return ""
+
+
+class Gatekeeper:
+    """Applies rules to requests. Rules are a value, or the name of a file to read them from.
+
+    `store` is where what was counted is kept, instead of where the rules say. Whoever was let in
+    says how it ended with `leave`, once.
+    """
+
+    def __init__(self, rules: Source, store: str = "", clock: Clock | None = None) -> None:
+        self.lodge = Lodge(rules, store, clock, awaited=False)
+        self._hands = Hands(self.lodge.clock.sleep, lambda slot: slot.__enter__())
+
+    @property
+    def rules(self) -> Rules:
+        """The rules in force."""
+        return self.lodge.book.rules
+
+    @property
+    def version(self) -> str:
+        """The name of exactly these rules, as every entry has it."""
+        return self.lodge.book.version
+
+    def enter(self, request: Request) -> Entry:
+        """Decide about a request: an entry, true if it may go in. Waits if a rule says so."""
+        book = self.lodge.book
+        rulings = book.find(request)
+        entry = quick(book, rulings, request)
+        if entry is None:
+            entry = Entry(book.version, request)
+            drive(enter(entry, rulings, book.plan, self._hands), perform)
+        return self.lodge.tell(entry) if self.lodge.listeners else entry
+
+    def leave(
+        self, entry: Entry, status: int = 200, header: Header = nothing, size: int = 0
+    ) -> None:
+        """Say how a request ended: its status, its headers by their names, the bytes of its body.
+
+        Status 0 means that there was no answer, as after an exception.
+        """
+        if not entry.idle:
+            drive(leave(entry, status, header, size), perform)
+
+    def pour(self, entry: Entry, size: int) -> None:
+        """Wait until so many bytes of the answer may be sent; at most `entry.piece` at a time."""
+        if entry.bandwidth:
+            drive(pour(entry, size, self._hands), perform)
+
+    def change(self, rules: Source) -> Rules:
+        """Go by other rules from now on, all at once; raises, and changes nothing, if they are bad.
+
+        What was counted is carried over, see `Limiter.change`. Another store begins anew.
+        """
+        return self.lodge.change(rules)
+
+    def listen(self, listener: Listener) -> Listener:
+        """Call `listener(entry)` after each decision; what it raises is only logged."""
+        return self.lodge.listen(listener)
+
+    def tallies(self) -> dict[str, Tally]:
+        """How many requests each rule let in and refused so far, in this process."""
+        return self.lodge.tallies()
+
+    def close(self) -> None:
+        """Close the connections to the store, if there are any."""
+        self.lodge.close()
+
+    def __repr__(self) -> str:
+        return f"<Gatekeeper: {self.lodge.book!r}>"
+
+
+class AsyncGatekeeper:
+    """`Gatekeeper` for event loops: the same rules and answers; `enter` and `leave` are awaited."""
+
+    def __init__(self, rules: Source, store: str = "", clock: Clock | None = None) -> None:
+        self.lodge = Lodge(rules, store, clock, awaited=True)
+        self._hands = Hands(self.lodge.clock.asleep, awaitable)
+
+    @property
+    def rules(self) -> Rules:
+        """The rules in force."""
+        return self.lodge.book.rules
+
+    @property
+    def version(self) -> str:
+        """The name of exactly these rules, as every entry has it."""
+        return self.lodge.book.version
+
+    async def enter(self, request: Request) -> Entry:
+        """Decide about a request. See `Gatekeeper.enter`."""
+        found = self.glance(request)
+        return found if isinstance(found, Entry) else await found
+
+    def glance(self, request: Request) -> Entry | Awaitable[Entry]:
+        """`enter` without awaiting, where that can be done; else what is to be awaited."""
+        book = self.lodge.book
+        rulings = book.find(request)
+        entry = quick(book, rulings, request)
+        if entry is None:
+            return self._visit(book, rulings, request)
+        return self.lodge.tell(entry) if self.lodge.listeners else entry
+
+    async def leave(
+        self, entry: Entry, status: int = 200, header: Header = nothing, size: int = 0
+    ) -> None:
+        """Say how a request ended. See `Gatekeeper.leave`."""
+        if not entry.idle:
+            await adrive(leave(entry, status, header, size), aperform)
+
+    async def pour(self, entry: Entry, size: int) -> None:
+        """Wait until so many bytes of the answer may be sent. See `Gatekeeper.pour`."""
+        if entry.bandwidth:
+            await adrive(pour(entry, size, self._hands), aperform)
+
+    def change(self, rules: Source) -> Rules:
+        """Go by other rules from now on. See `Gatekeeper.change`."""
+        return self.lodge.change(rules)
+
+    def listen(self, listener: Listener) -> Listener:
+        """Call `listener(entry)` after each decision; what it raises is only logged."""
+        return self.lodge.listen(listener)
+
+    def tallies(self) -> dict[str, Tally]:
+        """How many requests each rule let in and refused so far, in this process."""
+        return self.lodge.tallies()
+
+    async def _visit(self, book: Ruleset, rulings: tuple[Ruling, ...], request: Request) -> Entry:
+        entry = Entry(book.version, request)
+        await adrive(enter(entry, rulings, book.plan, self._hands), aperform)
+        return self.lodge.tell(entry) if self.lodge.listeners else entry
+
+    async def close(self) -> None:
+        """Close the connections to the store, if there are any."""
+        answer = self.lodge.close()
+        if answer is not None:
+            await answer
+
+    def __repr__(self) -> str:
+        return f"<AsyncGatekeeper: {self.lodge.book!r}>"
+
+
+def quick(book: Ruleset, rulings: tuple[Ruling, ...], request: Request) -> Entry | None:
+    """The way of a request that meets at most one rule, which only counts: by far the commonest."""
+    if len(rulings) != 1:
+        return None if rulings else Entry(book.version)
+    ruling = rulings[0]
+    if not ruling.simple:
+        return None
+    # It does not know its request: the two would keep each other alive in a scope or an environ.
+    entry = Entry(book.version)
+    key = "" if ruling.key is None else ruling.key(request)
+    if not key and ruling.key is not None and ruling.rule.empty_key != "share":
+        if ruling.rule.empty_key == "deny":
+            entry.refusal = ruling.keyless
+            ruling.tally.refused += 1
+        return entry
+    lane = ruling.main
+    if lane is None:
+        lane = ruling.lane(book.plan(request) if ruling.plans else "", key)
+        if lane is None:
+            return entry
+    cost = ruling.fee.fixed
+    if cost < 0:
+        cost = ruling.fee.units(request)
+    decision = lane.limiter.take(key, cost)
+    entry.passes = (Pass(ruling, lane, key, cost, decision, None),)
+    if decision:
+        ruling.tally.passed += 1
+    else:
+        entry.refusal = refusal(ruling, decision)
+        ruling.tally.refused += 1
+    return entry
+
+
+def perform(effect: Callable[[], Any]) -> Any:
+    """Do it."""
+    return effect()
+
+
+async def aperform(effect: Callable[[], Any]) -> Any:
+    """Do it, and wait for what comes of it."""
+    answer = effect()
+    return await answer if isawaitable(answer) else answer
+
+
+def awaitable(slot: Any) -> Awaitable[Any]:
+    """A place is waited for by awaiting it."""
+    return slot  # type: ignore[no-any-return]

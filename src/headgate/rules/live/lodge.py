@@ -1,0 +1,80 @@
+"""Lodge: where the rules in force are kept, and exchanged for others as a whole."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from headgate.clock import Clock, SystemClock
+from headgate.fork import follow
+from headgate.rules.live.entry import Entry
+from headgate.rules.live.ruleset import Ruleset
+from headgate.rules.live.shelf import Shelf
+from headgate.rules.live.tally import Tally
+from headgate.rules.model.rules import Rules
+
+logger = logging.getLogger("headgate")
+
+Listener = Callable[[Entry], object]
+Source = Rules | str | os.PathLike[str]
+
+
+class Lodge:
+    """The rules in force, ready to be asked, and what is alive of them."""
+
+    def __init__(self, source: Source, store: str, clock: Clock | None, awaited: bool) -> None:
+        rules = read(source)
+        self.clock: Clock = SystemClock() if clock is None else clock
+        self._own = clock
+        self._awaited = awaited
+        self._store = store
+        self._shelf = Shelf(store or rules.store, clock, awaited)
+        self.book = Ruleset(rules, self._shelf)
+        self.listeners: tuple[Listener, ...] = ()
+        self._begin()
+        follow(self, Lodge._begin)
+
+    def change(self, source: Source) -> Rules:
+        """Go by other rules from now on; raises, and changes nothing, if they are bad."""
+        rules = read(source)
+        with self._lock:
+            url = self._store or rules.store
+            shelf = self._shelf if url == self._shelf.url else Shelf(url, self._own, self._awaited)
+            book = Ruleset(rules, shelf, self.book.era + 1)
+            shelf.keep({rule.name for rule in rules.rules}, book.era)
+            self._shelf, self.book = shelf, book
+        return rules
+
+    def listen(self, listener: Listener) -> Listener:
+        """Call `listener(entry)` after each decision; what it raises is only logged."""
+        self.listeners = (*self.listeners, listener)
+        return listener
+
+    def tell(self, entry: Entry) -> Entry:
+        """Let those who listen know; answers the entry."""
+        for listener in self.listeners:
+            try:
+                listener(entry)
+            except Exception:
+                logger.exception("a listener failed; the request goes on")
+        return entry
+
+    def tallies(self) -> dict[str, Tally]:
+        """How many requests each rule let in and refused so far."""
+        return {ruling.name: ruling.tally for ruling in self.book.rulings}
+
+    def close(self) -> Any:
+        """Close the store, if it has to be; awaited if the store is."""
+        return self._shelf.close()
+
+    def _begin(self) -> None:
+        # In a forked child nobody holds the lock.
+        self._lock = threading.Lock()
+
+
+def read(source: Source) -> Rules:
+    """The rules themselves."""
+    return source if isinstance(source, Rules) else Rules.load(source)

@@ -1,0 +1,82 @@
+"""Ruleset: rules made ready as a whole. Which of them a request meets, in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from headgate.rules.live.ruling import Ruling
+from headgate.rules.live.shelf import Shelf
+from headgate.rules.matching.facts import Fact
+from headgate.rules.matching.index import Condition, Index
+from headgate.rules.matching.request import Request
+from headgate.rules.model.rule import Rule
+from headgate.rules.model.rules import Rules
+
+# So many sets of rules that are met together are kept at hand.
+REMEMBERED = 10_000
+# A longer path is not worth remembering.
+LONGEST = 256
+
+
+class Ruleset:
+    """Rules, ready to be asked. `era` tells newer ones from older."""
+
+    def __init__(self, rules: Rules, shelf: Shelf, era: int = 0) -> None:
+        self.rules = rules
+        self.era = era
+        self.version = rules.digest
+        self.rulings = [Ruling(rule, rules.plans, shelf, era) for rule in rules.rules]
+        self._index = Index(
+            Condition.of(rule.match.conditions, rule.match.exceptions, rule.when)
+            for rule in rules.rules
+        )
+        self._met: dict[tuple[int, ...], tuple[Ruling, ...]] = {}
+        # Where only method and path matter, what they meet is remembered as it is found.
+        asked = {fact for rule in rules.rules for fact in facts(rule)}
+        self._plain = asked <= {"method", "path"}
+        self._known: dict[tuple[str, str], tuple[Ruling, ...]] = {}
+        self.plan: Callable[[Request], str] = planned
+        if rules.plan:
+            self.plan = Fact.parse(rules.plan).reader()
+
+    def find(self, request: Request) -> tuple[Ruling, ...]:
+        """The rulings that a request meets; of a group only the first."""
+        if not self._plain:
+            positions = self._index.find(request)
+            return self._met.get(positions) or self._meet(positions)
+        known = self._known
+        place = (request.method, request.path)
+        found = known.get(place)
+        if found is None:
+            if len(known) >= REMEMBERED:
+                known.clear()
+            found = self._meet(self._index.find(request))
+            if len(request.path) <= LONGEST:
+                known[place] = found
+        return found
+
+    def _meet(self, positions: tuple[int, ...]) -> tuple[Ruling, ...]:
+        seen: set[str] = set()
+        met: list[Ruling] = []
+        for position in positions:
+            ruling = self.rulings[position]
+            if ruling.rule.group not in seen:
+                met.append(ruling)
+                seen |= {ruling.rule.group} - {""}
+        if len(self._met) < REMEMBERED:
+            self._met[positions] = tuple(met)
+        return tuple(met)
+
+    def __repr__(self) -> str:
+        return f"{len(self.rulings)} rules, {self.version}"
+
+
+def facts(rule: Rule) -> set[str]:
+    """What has to be known of a request to say whether it meets a rule."""
+    said = {*rule.match.conditions, *rule.match.exceptions}
+    return said if rule.when is None else said | {str(fact) for fact in rule.when.facts}
+
+
+def planned(request: Request) -> str:
+    """The plan, as the app says it."""
+    return request.plan

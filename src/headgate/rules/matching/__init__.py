@@ -1,0 +1,1 @@
+"""What a request is, and which rules it meets."""

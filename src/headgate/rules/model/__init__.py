@@ -1,0 +1,1 @@
+"""Rules as frozen values: each field told once."""

@@ -1,0 +1,174 @@
+"""Tables: frozen values whose fields say what they hold, and what that means to a person.
+
+    @dataclass(frozen=True, repr=False)
+    class Redirect:
+        to: Any = told(TEXT, "Where to.")
+        status: Any = told(STATUS, "With which status.", 302)
+
+        def __post_init__(self) -> None:
+            settle(self)
+
+        def __repr__(self) -> str:
+            return typed(self)
+
+Made in code or read from a file, a value goes through the kinds of its fields; the schema and the
+reference are made of the same fields. `check(report, at)`, where there is one, looks at how fields
+go together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, Field, field, fields
+from typing import Any
+
+from headgate.errors import RulesError
+from headgate.rules.model.kinds import Kind, Path, Report, Schema, closest, shown
+
+OFF = "; leave it out"
+
+
+def told(kind: Kind, says: str, default: Any = MISSING) -> Any:
+    """A field of that kind, with a sentence for whoever writes rules."""
+    return field(default=default, metadata={"kind": kind, "says": says})
+
+
+def settle(value: Any) -> None:
+    """Read every field of a value made in code, or raise `RulesError` with all that is wrong."""
+    report = Report()
+    for one in fields(value):
+        given = getattr(value, one.name)
+        if given is not one.default:
+            object.__setattr__(value, one.name, kind(one).read(given, (one.name,), report))
+    if hasattr(value, "check") and not report.wrong:
+        value.check(report, ())
+    if report.wrong:
+        raise RulesError(report.errors)
+
+
+def typed(value: Any) -> str:
+    """The value as one would type it: what is not the default, in the words of a rule file."""
+    said = [f"{name}={given!r}" for name, given in spelled(value).items()]
+    return f"{type(value).__name__}({', '.join(said)})"
+
+
+def spelled(value: Any) -> dict[str, Any]:
+    """The fields that are not the default, as plain data."""
+    return {
+        one.name: kind(one).spell(getattr(value, one.name))
+        for one in fields(value)
+        if getattr(value, one.name) != one.default
+    }
+
+
+def kind(one: Field[Any]) -> Kind:
+    """What the field holds."""
+    return one.metadata["kind"]  # type: ignore[no-any-return]
+
+
+def blamed(problem: Exception, at: Path, words: Sequence[str]) -> Path:
+    """Where the mistake is: at the field that a message names, else at all of them."""
+    head, _, said = str(problem).partition(": ")
+    for word in words:
+        if said.startswith(f"{word} ") or f", {word}=" in head:
+            return (*at, word)
+    spoken = said.replace(";", " ").replace("=", " ").split()
+    return next(((*at, word) for word in words if word in spoken), at)
+
+
+class Table:
+    """The kind of a table: a mapping with the fields of `cls`.
+
+    What is no mapping stands for the field `short`, if there is one; `alone` names that field's
+    value where even that is given in another way, as in `breaker: true`.
+    """
+
+    def __init__(self, cls: type, says: str, short: str = "", alone: tuple[Any, ...] = ()) -> None:
+        self.cls = cls
+        self.says = says
+        self.short = short
+        self.alone = alone
+
+    def read(self, given: Any, at: Path, report: Report) -> Any:
+        """A value of the class, or None and what is wrong with it."""
+        if isinstance(given, self.cls):
+            return given
+        if isinstance(given, Mapping):
+            return self._fill(dict(given), at, report, {})
+        if any(given is one for one in self.alone):
+            return self._fill({}, at, report, {})
+        off = given is False and bool(self.alone)
+        if self.short and given is not None and not off and not isinstance(given, (list, tuple)):
+            return self._fill({self.short: given}, at, report, {self.short: at})
+        report.add(at, f"is {self.says}, not {shown(given)}{OFF if off else ''}")
+        return None
+
+    def spell(self, value: Any) -> Any:
+        """A mapping, or what is short for it."""
+        plain = spelled(value)
+        if not plain and self.alone:
+            return self.alone[0]
+        return plain[self.short] if [*plain] == [self.short] else plain
+
+    def schema(self) -> Schema:
+        """An object, or what is short for it."""
+        found = [closed(self.cls)]
+        if self.short:
+            found += [kind(one).schema() for one in fields(self.cls) if one.name == self.short]
+        if self.alone:
+            found.append({"enum": [*self.alone]})
+        return found[0] if len(found) == 1 else {"anyOf": found}
+
+    def _fill(
+        self, given: dict[Any, Any], at: Path, report: Report, places: dict[str, Path]
+    ) -> Any:
+        before = report.wrong
+        self._admit(given, at, report)
+        value: Any = object.__new__(self.cls)
+        for one in fields(self.cls):
+            place = places.get(one.name, (*at, one.name))
+            if one.name in given:
+                found = kind(one).read(given[one.name], place, report)
+            elif one.default is MISSING:
+                report.add(at, f'lacks "{one.name}", which is {kind(one).says}')
+                continue
+            else:
+                found = one.default
+            object.__setattr__(value, one.name, found)
+        if report.wrong > before:
+            return None
+        if hasattr(value, "check"):
+            value.check(report, at)
+        return value
+
+    def _admit(self, given: dict[Any, Any], at: Path, report: Report) -> None:
+        known = [one.name for one in fields(self.cls)]
+        for name in given:
+            if name not in known and not report.full:
+                report.stray((*at, str(name)), unknown(name, known))
+
+
+def unknown(name: Any, known: list[str]) -> str:
+    """What is said of a field that is none of those."""
+    rest = f"; there {'is' if len(known) == 1 else 'are'} {', '.join(known)}"
+    return f"there is no such field{closest(name, known) or rest}"
+
+
+def closed(cls: type) -> Schema:
+    """The fields of a class as an object that has no others, under the name of the class."""
+    properties: Schema = {}
+    for one in fields(cls):
+        found = kind(one).schema()
+        properties[one.name] = {
+            "description": one.metadata["says"],
+            **({"allOf": [found]} if "title" in found else found),
+        }
+    required = [one.name for one in fields(cls) if one.default is MISSING]
+    return {
+        "title": cls.__name__,
+        "description": (cls.__doc__ or "").partition("\n")[0],
+        "type": "object",
+        "properties": properties,
+        **({"required": required} if required else {}),
+        "additionalProperties": False,
+    }

@@ -1,0 +1,1 @@
+"""What is odd in rules that are not wrong."""

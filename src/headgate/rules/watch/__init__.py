@@ -1,0 +1,1 @@
+"""Where rules come from while they are in force."""
