@@ -154,8 +154,8 @@ async def refuse(scope: Scope, receive: Receive, send: Send, answer: Answer) -> 
         prefix = "websocket."
     elif scope["method"] == "HEAD":
         body = b""
-    await send({"type": f"{prefix}http.response.start", "status": status, "headers": headers})
-    await send({"type": f"{prefix}http.response.body", "body": body})
+    await send({"type": prefix + "http.response.start", "status": status, "headers": headers})
+    await send({"type": prefix + "http.response.body", "body": body})
 
 
 def telling(send: Send, fields: Fields) -> Send:

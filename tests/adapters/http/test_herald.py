@@ -8,15 +8,24 @@ from hypothesis import strategies as st
 
 from headgate import Decision, ManualClock
 from headgate.adapters.http.dialects import Headers, Policy
-from headgate.adapters.http.herald import Herald, speaker, standing
+from headgate.adapters.http.herald import Herald, standing
 from headgate.adapters.http.problem import Notice, Refusal, exceeded, seconds
+from headgate.adapters.http.speaker import speaker
 from headgate.rules import Gatekeeper, Request, Rule, Rules
 
-WAITS = st.floats(0.001, 1e6)
+WAITS = st.integers(1_000, 1_000_000_000_000).map(lambda micro: micro / 1e6)
+NOW = 1_731_715_200_250_000
+
+
+DIALECTS = [
+    ("draft-11",), ("draft-06",), ("x-epoch",), ("x-delta",), ("none",),
+    ("draft-11", "draft-06", "x-epoch"), ("x-delta", "draft-06"),
+]  # fmt: skip
 
 
 @given(
-    st.sampled_from([60.0, 86_400.0]),
+    st.sampled_from(DIALECTS),
+    st.sampled_from([0.5, 60.0, 86_400.0]),
     st.booleans(),
     st.integers(-5, 200),
     WAITS | st.just(float("inf")),
@@ -24,14 +33,22 @@ WAITS = st.floats(0.001, 1e6)
     st.sampled_from([0.1, float("inf")]),
 )
 def test_the_short_way_says_what_the_long_way_says(
-    window: float, allowed: bool, left: int, wait: float, reset: float, pace: float
+    dialects: tuple[str, ...],
+    window: float,
+    allowed: bool,
+    left: int,
+    wait: float,
+    reset: float,
+    pace: float,
 ) -> None:
     policy = Policy("api", 100, window)
     decision = Decision(allowed, 100, left, 0.0 if allowed else wait, reset, rule="api")
+    headers = Headers(dialects)
 
-    said = speaker(policy, pace)(decision)
+    said = speaker(policy, pace, headers, lambda: NOW)(decision)
 
-    assert said == Headers().render([policy], [standing({"api": (policy, pace)}, decision)])
+    stands = [standing({"api": (policy, pace)}, decision)]
+    assert said == headers.render([policy], stands, NOW / 1e6)
 
 
 @given(st.sampled_from([429, 503]), st.sampled_from(["api", 'a"b', "a:1"]), WAITS)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from math import ceil, inf
+from functools import lru_cache
+from math import inf
 from typing import Any, NamedTuple
 
 from headgate.adapters.http import problem
-from headgate.adapters.http.dialects import SHORT, Fields, Headers, Policy, Standing
-from headgate.adapters.http.fields import MOST
+from headgate.adapters.http.dialects import Fields, Headers, Policy, Standing
+from headgate.adapters.http.speaker import Say, speaker
 from headgate.algorithms.limit import Limit
 from headgate.decision import Decision
-from headgate.rules.live.entry import Entry, Refusal
+from headgate.rules.live.entry import Entry, Pass, Refusal
 from headgate.rules.live.larder import Provision
 from headgate.rules.live.ruling import Lane, Ruling
 from headgate.rules.model.over import Degrade, Redirect, Reject
@@ -37,12 +38,13 @@ class Told(NamedTuple):
     """What is known of a lane before any request: its policies, each by name with its pace.
 
     The pace is how many seconds a unit takes, infinite where units come all at once. `say` is the
-    short way to the headers of a policy that is alone.
+    short way to the headers of a policy that is alone. `headers` are those it was worked out for.
     """
 
+    headers: Headers
     policies: list[Policy]
     paces: dict[str, tuple[Policy, float]]
-    say: Callable[[Decision], Fields] | None
+    say: Say | None
 
 
 class Herald:
@@ -56,7 +58,7 @@ class Herald:
         clock: Callable[[], int],
         luck: Callable[[], float] = random.random,
     ) -> None:
-        self._headers = Headers(tuple(dialects))
+        self._headers = spoken(tuple(dialects))
         self._silent = tuple(dialects) == ("none",)
         self._clock = clock
         self._luck = luck
@@ -65,11 +67,14 @@ class Herald:
     def fields(self, entry: Entry) -> Fields:
         """The headers that tell how the limits stand which the request met."""
         passes = entry.passes
-        if len(passes) == 1 and not entry.places and passes[0].ruling.rule.headers:
+        if len(passes) == 1 and not entry.places:
             # Most requests meet one rule with one limit.
-            told = passes[0].lane.told or describe(passes[0].lane)
-            if told.say is not None and self._headers.newest:
-                return told.say(passes[0].decision)
+            one = passes[0]
+            told = one.lane.told
+            if told is None or told.headers is not self._headers:
+                told = describe(one, self._headers, self._clock)
+            if told.say is not None:
+                return told.say(one.decision)  # type: ignore[no-any-return]
         return [] if self._silent else self._several(entry)
 
     def _several(self, entry: Entry) -> Fields:
@@ -77,7 +82,7 @@ class Herald:
         standings: list[Standing] = []
         for one in entry.passes:
             if one.ruling.rule.headers:
-                told = one.lane.told or describe(one.lane)
+                told = one.lane.told or describe(one, self._headers, self._clock)
                 policies += told.policies
                 standings.append(standing(told.paces, one.decision))
         for ruling, lane, key in entry.places:
@@ -139,41 +144,32 @@ class Herald:
         return found
 
 
-def describe(lane: Lane) -> Told:
-    """What is known of a lane, kept with it."""
+@lru_cache(64)
+def spoken(dialects: tuple[str, ...]) -> Headers:
+    """The same for the same dialects, so that what one herald worked out serves the others."""
+    return Headers(dialects)
+
+
+def describe(one: Pass, headers: Headers, clock: Callable[[], int]) -> Told:
+    """What is known of the lane of a pass, kept with it."""
+    lane = one.lane
     policies = [policy(limit) for limit in lane.limits]
     paces = {}
-    for limit, one in zip(lane.limits, policies, strict=True):
+    for limit, each in zip(lane.limits, policies, strict=True):
         steady = type(limit).__name__ in STEADY and limit.rate.count > 0
-        paces[one.name] = (one, limit.rate.seconds / limit.rate.count if steady else inf)
-    say = speaker(policies[0], paces[policies[0].name][1]) if len(policies) == 1 else None
-    told = lane.told = Told(policies, paces, say)
+        paces[each.name] = (each, limit.rate.seconds / limit.rate.count if steady else inf)
+    say: Say | None = None
+    if not one.ruling.rule.headers or headers.dialects == ("none",):
+        say = silent
+    elif len(policies) == 1:
+        say = speaker(*paces[policies[0].name], headers, clock)
+    told = lane.told = Told(headers, policies, paces, say)
     return told
 
 
-def speaker(policy: Policy, pace: float) -> Callable[[Decision], Fields]:
-    """Says in the newest dialect how one policy stands: `Headers.render` in a single call."""
-    line, timed = (b"ratelimit-policy", policy.item), policy.timed
-    # In a long window what is left has to last: so many of it for as long as the window is.
-    window, scale = policy.window, Headers.safety * policy.quota
-    long = window > SHORT and scale > 0.0
-
-    def say(decision: Decision) -> Fields:
-        left = decision.remaining
-        if not decision.allowed:
-            left, reset = max(0, left), decision.retry_after
-        else:
-            reset = decision.reset_after
-            if left <= 0:
-                left, reset = 0, min(reset, pace)
-        if reset == inf:
-            return [line, (b"ratelimit", policy.timeless % left)]
-        seconds = ceil(reset)
-        if long and left > 1 and 0 < seconds < left * window / scale:
-            seconds = ceil(min(left * window / scale, window))
-        return [line, (b"ratelimit", timed % (min(left, MOST), seconds))]
-
-    return say
+def silent(decision: Decision) -> Fields:
+    """Says nothing."""
+    return []
 
 
 def policy(limit: Limit) -> Policy:

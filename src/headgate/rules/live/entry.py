@@ -3,25 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from headgate.decision import Decision
 from headgate.rules.live.larder import LARGEST, Provision
 from headgate.rules.live.pieces import piece
 
+# How long to stay away where nobody knows how long it takes.
+SOON = 1.0
 
-class Refusal(NamedTuple):
+
+class Refusal:
     """A no, and all that an answer tells of it.
 
     `kind` is `limit` (too much), `capacity` (not now), `denied`, `key` (nobody to count) or
     `unavailable` (the store could not be asked). `status` is the rule's own, 0 if it has none.
     """
 
-    kind: str
-    rule: Any
-    status: int = 0
-    retry_after: float = 0.0
-    policy: str = ""
+    __slots__ = ("kind", "policy", "retry_after", "rule", "status")
+
+    def __init__(
+        self, kind: str, rule: Any, status: int = 0, retry_after: float = 0.0, policy: str = ""
+    ) -> None:
+        self.kind = kind
+        self.rule = rule
+        self.status = status
+        self.retry_after = retry_after
+        self.policy = policy
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Refusal) and self._parts() == other._parts()
+
+    def __hash__(self) -> int:
+        return hash(self._parts())
+
+    def __repr__(self) -> str:
+        return f"Refusal{self._parts()!r}"
+
+    def _parts(self) -> tuple[object, ...]:
+        return self.kind, self.rule, self.status, self.retry_after, self.policy
 
 
 class Pass:

@@ -15,12 +15,12 @@ from typing import Any
 
 from headgate.clock import Clock
 from headgate.drive import adrive, drive
-from headgate.rules.live.entry import Entry, Pass
+from headgate.rules.live.entry import Entry
 from headgate.rules.live.lodge import Listener, Lodge, Source
 from headgate.rules.live.ruleset import Ruleset
 from headgate.rules.live.ruling import Ruling
 from headgate.rules.live.tally import Tally
-from headgate.rules.live.visit import Hands, enter, leave, pour, refusal
+from headgate.rules.live.visit import Hands, enter, leave, pour
 from headgate.rules.matching.request import Request
 from headgate.rules.model.rules import Rules
 
@@ -57,8 +57,9 @@ class Gatekeeper:
         """Decide about a request: an entry, true if it may go in. Waits if a rule says so."""
         book = self.lodge.book
         rulings = book.find(request)
-        entry = quick(book, rulings, request)
-        if entry is None:
+        if len(rulings) == 1 and rulings[0].turnstile is not None:
+            entry = rulings[0].turnstile.enter(request)
+        else:
             entry = Entry(book.version, request)
             drive(enter(entry, rulings, book.plan, self._hands), perform)
         return self.lodge.tell(entry) if self.lodge.listeners else entry
@@ -127,9 +128,12 @@ class AsyncGatekeeper:
         """`enter` without awaiting, where that can be done; else what is to be awaited."""
         book = self.lodge.book
         rulings = book.find(request)
-        entry = quick(book, rulings, request)
-        if entry is None:
+        if len(rulings) == 1 and rulings[0].turnstile is not None:
+            entry = rulings[0].turnstile.enter(request)
+        elif rulings:
             return self._visit(book, rulings, request)
+        else:
+            entry = Entry(book.version)
         return self.lodge.tell(entry) if self.lodge.listeners else entry
 
     async def leave(
@@ -169,39 +173,6 @@ class AsyncGatekeeper:
 
     def __repr__(self) -> str:
         return f"<AsyncGatekeeper: {self.lodge.book!r}>"
-
-
-def quick(book: Ruleset, rulings: tuple[Ruling, ...], request: Request) -> Entry | None:
-    """The way of a request that meets at most one rule, which only counts: by far the commonest."""
-    if len(rulings) != 1:
-        return None if rulings else Entry(book.version)
-    ruling = rulings[0]
-    if not ruling.simple:
-        return None
-    # It does not know its request: the two would keep each other alive in a scope or an environ.
-    entry = Entry(book.version)
-    key = "" if ruling.key is None else ruling.key(request)
-    if not key and ruling.key is not None and ruling.rule.empty_key != "share":
-        if ruling.rule.empty_key == "deny":
-            entry.refusal = ruling.keyless
-            ruling.tally.refused += 1
-        return entry
-    lane = ruling.main
-    if lane is None:
-        lane = ruling.lane(book.plan(request) if ruling.plans else "", key)
-        if lane is None:
-            return entry
-    cost = ruling.fee.fixed
-    if cost < 0:
-        cost = ruling.fee.units(request)
-    decision = lane.limiter.take(key, cost)
-    entry.passes = (Pass(ruling, lane, key, cost, decision, None),)
-    if decision:
-        ruling.tally.passed += 1
-    else:
-        entry.refusal = refusal(ruling, decision)
-        ruling.tally.refused += 1
-    return entry
 
 
 def perform(effect: Callable[[], Any]) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from headgate.rules.live.ruling import Ruling
 from headgate.rules.live.shelf import Shelf
+from headgate.rules.live.turnstile import Turnstile
 from headgate.rules.matching.facts import Fact
 from headgate.rules.matching.index import Condition, Index
 from headgate.rules.matching.request import Request
@@ -26,6 +27,12 @@ class Ruleset:
         self.era = era
         self.version = rules.digest
         self.rulings = [Ruling(rule, rules.plans, shelf, era) for rule in rules.rules]
+        self.plan: Callable[[Request], str] = planned
+        if rules.plan:
+            self.plan = Fact.parse(rules.plan).reader()
+        for ruling in self.rulings:
+            if ruling.simple:
+                ruling.turnstile = Turnstile(ruling, self.version, self.plan)
         self._index = Index(
             Condition.of(rule.match.conditions, rule.match.exceptions, rule.when)
             for rule in rules.rules
@@ -35,9 +42,6 @@ class Ruleset:
         asked = {fact for rule in rules.rules for fact in facts(rule)}
         self._plain = asked <= {"method", "path"}
         self._known: dict[tuple[str, str], tuple[Ruling, ...]] = {}
-        self.plan: Callable[[Request], str] = planned
-        if rules.plan:
-            self.plan = Fact.parse(rules.plan).reader()
 
     def find(self, request: Request) -> tuple[Ruling, ...]:
         """The rulings that a request meets; of a group only the first."""

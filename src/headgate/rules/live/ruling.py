@@ -14,6 +14,7 @@ from headgate.rules.live.fees import Fee, fee
 from headgate.rules.live.larder import Larder
 from headgate.rules.live.shelf import Shelf
 from headgate.rules.live.tally import Tally
+from headgate.rules.live.turnstile import Turnstile
 from headgate.rules.matching.facts import composer, tidy
 from headgate.rules.matching.request import Request
 from headgate.rules.model.charge import statuses
@@ -75,6 +76,8 @@ class Ruling:
         self._enforced = round(rule.rollout * 10_000) if rule.mode == "enforce" else 0
         self._lanes: dict[str, Lane] = {}
         self.simple = self._simple()
+        # The short way in, where there is one.
+        self.turnstile: Turnstile | None = None
         self.tally: Tally = shelf.thing(era, "tally", rule.name, None, Tally)
         # Where every key goes, once it is known, if neither plans nor overrides tell them apart.
         self.main: Lane | None = None

@@ -15,7 +15,7 @@ from typing import Any
 
 from headgate.drive import Flow
 from headgate.errors import BulkheadFull, StoreUnavailable
-from headgate.rules.live.entry import Entry, Pass, Refusal
+from headgate.rules.live.entry import SOON, Entry, Pass, Refusal
 from headgate.rules.live.ruling import Lane, Ruling
 from headgate.rules.live.stock import lay, prepare
 from headgate.rules.live.tally import count
@@ -25,8 +25,6 @@ Plan = Callable[[Request], str]
 Later = list[tuple[Ruling, Lane | None, str]]
 # The status of a request whose client went away; it says nothing about who was to answer it.
 GONE = 499
-# How long to stay away where nobody knows how long it takes.
-SOON = 1.0
 
 
 class Hands:

@@ -1,0 +1,39 @@
+# C types of entry.py, for Cython.
+cimport cython
+
+
+@cython.final
+cdef class Refusal:
+    cdef readonly object kind
+    cdef readonly object rule
+    cdef readonly object status
+    cdef readonly object retry_after
+    cdef readonly object policy
+
+
+@cython.final
+cdef class Pass:
+    cdef readonly object ruling
+    cdef readonly object lane
+    cdef readonly object key
+    cdef readonly object cost
+    cdef readonly object decision
+    cdef public object booking
+
+
+@cython.final
+cdef class Entry:
+    cdef readonly object version
+    cdef readonly object request
+    cdef public object passes
+    cdef public object refusal
+    cdef public object shadowed
+    cdef public object slots
+    cdef public object calls
+    cdef public object places
+    cdef public object bandwidth
+    cdef public object waited
+    cdef public object owing
+    cdef public object body
+    cdef public object complete
+    cdef public object spare
