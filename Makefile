@@ -39,7 +39,9 @@ run: $(PACKAGE) ## a burst against every algorithm, drawn in the terminal
 # modules that are never compiled, the text of the source, or the tests' own servers, has no form and
 # runs once; of what is made up at random, the second form, of the same source, gets less.
 FORMLESS := $(addprefix --ignore tests/,servers permits pacer retry adaptive guard house docs \
-	rules adapters cli examples testing/test_trial.py \
+	$(addprefix rules/,clients documents matching model review watch) \
+	$(addprefix adapters/,asgi django fastapi flask grpc outgoing wsgi test_annex.py) \
+	cli examples testing/test_trial.py \
 	conformance/test_differential.py conformance/test_laws.py limiter/test_types.py)
 
 test: check ## everything: check, then the suite compiled, then interpreted

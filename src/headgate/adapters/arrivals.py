@@ -74,7 +74,7 @@ class Guest(Request):
     Each kind says in `_locate` where its client stands.
     """
 
-    __slots__ = ("_manners",)
+    __slots__ = ("manners",)
 
     @property
     def host(self) -> str:
@@ -106,7 +106,7 @@ class Arrival(Guest):
     def __init__(self, environ: Environ, manners: Manners, source: Any) -> None:
         self.environ = environ
         self.source = source
-        self._manners = manners
+        self.manners = manners
         # Frameworks answer to `get` as to `GET`.
         self.method = environ["REQUEST_METHOD"].upper()
         self.path = pathname(environ)
@@ -129,7 +129,7 @@ class Arrival(Guest):
         try:
             return self._user  # type: ignore[return-value]
         except AttributeError:
-            self._user = text(self._manners.user(self.source))
+            self._user = text(self.manners.user(self.source))
             return self._user
 
     @property
@@ -138,14 +138,16 @@ class Arrival(Guest):
         try:
             return self._plan  # type: ignore[return-value]
         except AttributeError:
-            self._plan = text(self._manners.plan(self.source))
+            self._plan = text(self.manners.plan(self.source))
             return self._plan
 
     def _locate(self) -> Found:
-        client = self._manners.client
-        peer = self.environ.get("REMOTE_ADDR")
-        line = self.environ.get(variable(client.header)) if client.trusts(peer) else None
-        return client.find(peer, () if line is None else (line,))
+        client = self.manners.client
+        found, trusted = client.meet(self.environ.get("REMOTE_ADDR"))
+        if not trusted:
+            return found
+        line = self.environ.get(variable(client.header))
+        return client.follow(found, () if line is None else (line,))
 
 
 @lru_cache(1000)

@@ -98,7 +98,7 @@ class Arrival(Guest):
 
     def __init__(self, scope: Scope, manners: Manners) -> None:
         self._scope = scope
-        self._manners = manners
+        self.manners = manners
         self.path = scope["path"]
         self.method = scope.get("method", "GET")
         self._query = scope.get("query_string", b"")
@@ -119,12 +119,12 @@ class Arrival(Guest):
     @property
     def user(self) -> str:
         """Who it is, as the application knows them."""
-        return text(self._manners.user(self._scope))
+        return text(self.manners.user(self._scope))
 
     @property
     def plan(self) -> str:
         """What they have booked, as the application knows it."""
-        return text(self._manners.plan(self._scope))
+        return text(self.manners.plan(self._scope))
 
     def _all(self, name: str) -> list[bytes]:
         wanted = name.encode("latin-1")
@@ -132,11 +132,11 @@ class Arrival(Guest):
 
     def _locate(self) -> Found:
         peer = self._scope.get("client")
-        host = peer[0] if peer else None
-        return self._manners.client.find(host, self._hops)
-
-    def _hops(self) -> list[str]:
-        return [line.decode("latin-1") for line in self._all(self._manners.client.header)]
+        client = self.manners.client
+        found, trusted = client.meet(peer[0] if peer else None)
+        if not trusted:
+            return found
+        return client.follow(found, [line.decode("latin-1") for line in self._all(client.header)])
 
 
 async def refuse(scope: Scope, receive: Receive, send: Send, answer: Answer) -> None:

@@ -32,7 +32,7 @@ class Call(Guest):
         self.method = "POST"
         self.path = details.method
         self._context = context
-        self._manners = manners
+        self.manners = manners
         self._metadata = details.invocation_metadata or ()
         self._query = ""
         self._cookies = None
@@ -56,21 +56,21 @@ class Call(Guest):
     @property
     def user(self) -> str:
         """Who it is, as the application knows them."""
-        return text(self._manners.user(self._context))
+        return text(self.manners.user(self._context))
 
     @property
     def plan(self) -> str:
         """What they have booked, as the application knows it."""
-        return text(self._manners.plan(self._context))
+        return text(self.manners.plan(self._context))
 
     def _all(self, name: str) -> list[str]:
         found = [value for word, value in self._metadata if word == name]
         return [value for value in found if isinstance(value, str)]
 
     def _locate(self) -> Found:
-        client = self._manners.client
-        peer = place(self._context.peer())
-        return client.find(peer, self._all(client.header) if client.trusts(peer) else ())
+        client = self.manners.client
+        found, trusted = client.meet(place(self._context.peer()))
+        return client.follow(found, self._all(client.header)) if trusted else found
 
 
 def place(peer: str) -> str:

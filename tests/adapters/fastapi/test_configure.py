@@ -11,7 +11,10 @@ from fastapi import Depends, FastAPI, Request, Response, WebSocket
 from fastapi.responses import PlainTextResponse
 
 from headgate import ManualClock
-from headgate.adapters.fastapi import RequestRefused, configure, explain, limit, limited
+from headgate.adapters.fastapi import RequestRefused, configure, limit, limited
+from headgate.adapters.fastapi.post import explain
+from headgate.rules.live.gatekeeper import AsyncGatekeeper
+from headgate.rules.matching.request import Request as Asked
 from headgate.rules.model.rule import Rule
 from headgate.rules.model.rules import Rules
 from tests.adapters.asgi.calls import CONNECT, Caller, call, shut
@@ -199,6 +202,27 @@ def test_rules_that_change_change_for_routes_as_well(clock: ManualClock) -> None
     app.state.headgate.keeper.change(Rules(headers=["x-delta"]))
 
     assert call(app, "/x").headers[b"x-ratelimit-remaining"] == b"3"
+
+
+def test_a_gatekeeper_that_others_use_as_well_is_asked_and_not_closed(valkey: Server) -> None:
+    url = f"redis://127.0.0.1:{valkey.port}?budget=20"
+    before = connections(valkey)
+    app = FastAPI()
+
+    @app.get("/x")
+    async def search() -> None: ...
+
+    async def live() -> tuple[bool, int, int]:
+        keeper = AsyncGatekeeper(Rules([Rule("all", limit="1/h")]), url)
+        configure(app, keeper)
+        entry = await keeper.enter(Asked("GET", "/x"))
+        answer = await Caller(app, "/x")()
+        await shut(app)
+        left = len(connections(valkey) - before)
+        await keeper.close()
+        return bool(entry), answer.status, left
+
+    assert asyncio.run(live()) == (True, 429, 1)
 
 
 def test_a_sub_application_goes_by_what_it_is_mounted_in(clock: ManualClock) -> None:

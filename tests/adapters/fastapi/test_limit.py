@@ -14,7 +14,8 @@ from fastapi import APIRouter, Depends, FastAPI, HTTPException, Request, WebSock
 from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
 
 from headgate import SlidingLog
-from headgate.adapters.fastapi import Gate, RequestRefused, configure, limit, limited
+from headgate.adapters.fastapi import RequestRefused, configure, limit, limited
+from headgate.adapters.fastapi.gate import Gate, Room
 from headgate.errors import RulesError
 from headgate.rules.live.entry import Entry
 from tests.adapters.asgi.calls import CONNECT, Caller, call
@@ -23,7 +24,7 @@ from tests.adapters.asgi.serving import serving
 DENIALS: dict[str, Any] = {"extensions": {"websocket.http.response": {}}}
 
 
-def guarded(gate: Gate) -> FastAPI:
+def guarded(gate: Gate | Room) -> FastAPI:
     """An application with one route, behind a gate."""
     app = FastAPI()
 

@@ -52,7 +52,7 @@ STRANGERS = [
 def test_who_is_not_trusted_speaks_for_nobody(
     client: Client, peer: str | None, lines: list[str], found: Found
 ) -> None:
-    assert (client.find(peer, lines), client.trusts(peer)) == (found, False)
+    assert (client.find(peer, lines), client.meet(peer)[1]) == (found, False)
 
 
 CLIENT = alone("203.0.113.7")
@@ -106,7 +106,7 @@ CHAINS: list[tuple[list[str], Found]] = [
 def test_the_client_is_the_first_from_the_right_that_is_no_proxy(
     lines: list[str], found: Found, peer: str
 ) -> None:
-    assert (BEHIND.find(peer, lines), BEHIND.trusts(peer)) == (found, True)
+    assert (BEHIND.find(peer, lines), BEHIND.meet(peer)[1]) == (found, True)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_hops_are_counted_from_the_right(
     hops: int, lines: list[str], found: Found, proxies: tuple[str, ...]
 ) -> None:
     client = Client(trusted_proxies=proxies, trusted_hops=hops)
-    assert (client.find("192.0.2.1", lines), client.trusts("192.0.2.1")) == (found, True)
+    assert (client.find("192.0.2.1", lines), client.meet("192.0.2.1")[1]) == (found, True)
 
 
 def test_hops_are_not_counted_for_a_peer_that_is_not_among_the_trusted() -> None:

@@ -53,6 +53,44 @@ def test_an_async_gatekeeper_is_watched_from_a_thread_too(tmp_path: Path) -> Non
     assert (before, asyncio.run(visited(keeper))) == (version(OLD), version(NEW))
 
 
+def test_a_gatekeeper_may_watch_by_itself(tmp_path: Path) -> None:
+    file = tmp_path / "rules.json"
+    file.write_text(OLD)
+    before = {*threading.enumerate()}
+    keeper = Gatekeeper(file, watch=SOON)
+    assert keeper.watcher is not None
+    wait = heard(keeper.watcher)
+    replace(file, NEW)
+    wait(lambda status: status.loads == 1)
+    keeper.close()
+
+    assert keeper.version == version(NEW)
+    assert {*threading.enumerate()} == before
+
+
+def test_an_async_gatekeeper_may_watch_by_itself(tmp_path: Path) -> None:
+    file = tmp_path / "rules.json"
+    file.write_text(OLD)
+    before = {*threading.enumerate()}
+
+    async def main() -> str:
+        keeper = AsyncGatekeeper(file, watch=SOON)
+        assert keeper.watcher is not None
+        wait = heard(keeper.watcher)
+        replace(file, NEW)
+        await asyncio.to_thread(wait, lambda status: status.loads == 1)
+        await keeper.close()
+        return keeper.version
+
+    assert asyncio.run(main()) == version(NEW)
+    assert {*threading.enumerate()} == before
+
+
+def test_rules_that_stand_nowhere_cannot_be_watched() -> None:
+    with pytest.raises(TypeError, match="rules stand in a file or in RedisRules, not in Rules"):
+        Gatekeeper(Rules(), watch=1.0)
+
+
 def test_the_thread_is_a_daemon_of_that_name_and_ends_with_the_block(tmp_path: Path) -> None:
     desk = Desk(tmp_path, OLD)
     before = {*threading.enumerate()}

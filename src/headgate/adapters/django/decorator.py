@@ -45,7 +45,7 @@ class Limit:
             found = desk(kind)
             name = found.annex.find(self._terms, placed(request, view))
             request.META["headgate.view"] = name
-            call = functools.partial(view, request, *args, **kwargs)
+            call = functools.partial(view, *args, **kwargs) if args or kwargs else view
             return passed(found, found.annex.keeper, request, call)
 
         return markcoroutinefunction(limited) if awaited else limited  # type: ignore[return-value]

@@ -2,7 +2,8 @@
 
     HEADGATE = {"RULES": BASE_DIR / "rules.yaml", "STORE": "shared://web"}
 
-`RULES` are a file, a `Rules` value or a gatekeeper, and `STORE` is where what was counted is kept.
+`RULES` are a file, a URL, a `Rules` value or a gatekeeper, and `STORE` is where what was counted is
+kept. With `WATCH`, new rules come into force within so many seconds.
 `USER` and `PLAN` are functions of the request, or their dotted names, that say who it is from and
 what they have booked. `SCOPES` are rules for `HeadgateThrottle`, by name. `CLOCK` is for tests.
 
@@ -32,7 +33,7 @@ from headgate.rules.model.rules import Rules
 
 K = TypeVar("K", Gatekeeper, AsyncGatekeeper)
 
-WORDS = ("RULES", "STORE", "USER", "PLAN", "SCOPES", "CLOCK")
+WORDS = ("RULES", "STORE", "WATCH", "USER", "PLAN", "SCOPES", "CLOCK")
 NOBODY = (
     "a rule asks for the user, and the request has none yet; in MIDDLEWARE, put "
     'AuthenticationMiddleware before HeadgateMiddleware, or say HEADGATE["USER"]'
@@ -71,7 +72,8 @@ class Desk(Generic[K]):
         if isinstance(rules, (Gatekeeper, AsyncGatekeeper)) and not isinstance(rules, kind):
             rules = rules.rules
         self.awaited = kind is AsyncGatekeeper
-        self.keeper: K = rules if isinstance(rules, kind) else kind(rules, store, clock)
+        watch = said.get("WATCH", 0.0)
+        self.keeper: K = rules if isinstance(rules, kind) else kind(rules, store, clock, watch)
         self.annex: Annex[K] = Annex(kind, self.keeper, store, clock)
         # What was read of views that say their rules themselves, by where they are.
         self.noted: dict[str, list[Terms]] = {}
@@ -114,12 +116,12 @@ class Question(Exception):
 class Visitor(Arrival):
     """A request as Django has it."""
 
-    __slots__ = ("manners",)
+    __slots__ = ()
 
     def __init__(self, request: Any, manners: Manners) -> None:
         self.environ = request.META
         self.source = request
-        self.manners = self._manners = manners
+        self.manners = manners
         self.method = request.method
         self.path = request.path
         self._query = self.environ.get("QUERY_STRING", "")
@@ -160,6 +162,9 @@ def booked(request: Any) -> object:
 def forget(*, setting: str, **_: Any) -> None:
     """Begin anew when a test has other settings."""
     if setting == "HEADGATE":
+        for found in DESKS.values():
+            if found.keeper.watcher is not None:
+                found.keeper.watcher.close()
         DESKS.clear()
 
 

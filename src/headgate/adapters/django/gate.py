@@ -21,33 +21,51 @@ from headgate.rules.live.entry import Entry
 from headgate.rules.live.gatekeeper import aperform, perform
 
 UNTOLD = "headgate.untold"
+Call = Callable[[Any], Any]
 
 
-def passed(desk: Desk[Any], keeper: Any, request: Any, call: Callable[[], Any]) -> Any:
-    """What `call` answers to the request, if the keeper lets it in; awaited if the desk is."""
-    flow = visit(desk, keeper, request, call)
-    return adrive(flow, aperform) if desk.awaited else drive(flow, perform)
+def passed(desk: Desk[Any], keeper: Any, request: Any, call: Call) -> Any:
+    """What `call(request)` answers, if the keeper lets the request in; awaited if the desk is."""
+    if desk.awaited:
+        return adrive(visit(desk, keeper, request, call), aperform)
+    visitor = desk.arrive(request)
+    entry = keeper.enter(visitor)
+    if entry.owing or entry.bandwidth:
+        return drive(stay(desk, keeper, visitor, entry, call), perform)
+    # Nothing is held, so there is nothing to give back, whatever happens.
+    untold = note(request, entry)
+    if entry.refusal is not None:
+        return refused(visitor, untold)
+    return told(visitor, entry, untold, call(request))
 
 
-def visit(desk: Desk[Any], keeper: Any, request: Any, call: Callable[[], Any]) -> Flow[Any]:
+def visit(desk: Desk[Any], keeper: Any, request: Any, call: Call) -> Flow[Any]:
     """Enter, be answered, and leave."""
     visitor = desk.arrive(request)
     entry = yield from ask(desk, keeper, visitor)
-    # Whoever is outermost tells of all limits that were met further in.
-    outermost = UNTOLD not in request.META
-    untold = request.META.setdefault(UNTOLD, [])
-    untold.append(entry)
-    request.META["headgate.entry"] = entry
+    return (yield from stay(desk, keeper, visitor, entry, call))
+
+
+def stay(desk: Desk[Any], keeper: Any, visitor: Visitor, entry: Entry, call: Call) -> Flow[Any]:
+    """Be answered, and leave."""
+    untold = note(visitor.source, entry)
     if entry.refusal is not None:
         return refused(visitor, untold)
     try:
-        response = yield call
-        if outermost and untold:
-            tell(response, lines(visitor.manners.herald.fields(together(untold))))
+        response = told(visitor, entry, untold, (yield partial(call, visitor.source)))
         return (yield from depart(desk, keeper, entry, response))
     except BaseException:
         yield partial(keeper.leave, entry, 0)
         raise
+
+
+def note(request: Any, entry: Entry) -> list[Entry]:
+    """Put an entry where others find it; all those that nobody was told of yet."""
+    meta = request.META
+    untold: list[Entry] = meta.setdefault(UNTOLD, [])
+    untold.append(entry)
+    meta["headgate.entry"] = entry
+    return untold
 
 
 def ask(desk: Desk[Any], keeper: Any, visitor: Visitor) -> Flow[Entry]:
@@ -68,11 +86,17 @@ def refused(visitor: Visitor, untold: list[Entry]) -> HttpResponse:
     return HttpResponse(body, status=status, headers=dict(lines(fields)))
 
 
-def tell(response: Any, fields: list[tuple[str, str]]) -> None:
-    """Add headers, to those of the same name that the view has set."""
-    headers = response.headers
-    for name, value in fields:
-        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+def told(visitor: Visitor, entry: Entry, untold: list[Entry], response: Any) -> Any:
+    """The answer; whoever is outermost tells in its headers of all limits that were met."""
+    if untold and untold[0] is entry:
+        headers = response.headers
+        taken = {name.lower() for name in headers}
+        met = entry if len(untold) == 1 else together(untold)
+        for word, line in visitor.manners.herald.fields(met):
+            name, value = word.decode(), line.decode()
+            # Beside what the view has said under the same name.
+            headers[name] = f"{headers[name]}, {value}" if name in taken else value
+    return response
 
 
 def depart(desk: Desk[Any], keeper: Any, entry: Entry, response: Any) -> Flow[Any]:

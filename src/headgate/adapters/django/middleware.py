@@ -13,7 +13,6 @@ It stands first in the list, unless a rule asks who is signed in: then after aut
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from asgiref.sync import iscoroutinefunction, markcoroutinefunction
@@ -49,4 +48,4 @@ class HeadgateMiddleware:
 
     def __call__(self, request: Any) -> Any:
         found = desk(self._kind)
-        return passed(found, found.keeper, request, partial(self.get_response, request))
+        return passed(found, found.keeper, request, self.get_response)

@@ -100,32 +100,19 @@ class Client:
         for slot, value in zip(fields(self), values, strict=True):
             object.__setattr__(self, slot.name, value)
 
-    def find(self, peer: str | None, lines: Lines) -> Found:
+    def find(self, peer: str | None, lines: Sequence[str]) -> Found:
         """The client, where `peer` is the socket's other end and `lines` are the header's values.
 
-        Never fails, whatever the lines are. Of a peer that is not trusted they are not looked at,
-        nor asked for if they are a function.
+        Never fails, whatever the lines are. Of a peer that is not trusted they are not looked at.
         """
-        found, trusted = self._peers.get(peer) or self._meet(peer)
-        if not trusted:
-            return found
-        return self._walk(found, lines() if callable(lines) else lines)
+        found, trusted = self.meet(peer)
+        return self.follow(found, lines) if trusted else found
 
-    def trusts(self, peer: str | None) -> bool:
-        """Whether what this peer says of others is believed."""
-        return (self._peers.get(peer) or self._meet(peer))[1]
+    def meet(self, peer: str | None) -> tuple[Found, bool]:
+        """Who is at the socket's other end, and whether what they say of others is believed."""
+        return self._peers.get(peer) or self._judge(peer)
 
-    def _meet(self, peer: str | None) -> tuple[Found, bool]:
-        found, number = _peer(peer, self.ipv4, self.ipv6)
-        trusted = self.trusted_hops > 0
-        if self.trusted_proxies:
-            trusted = number is not None and self._networks.cover(number)
-        if len(self._peers) >= REMEMBERED:
-            self._peers.clear()
-        self._peers[peer] = found, trusted
-        return found, trusted
-
-    def _walk(self, nearest: Found, lines: Sequence[str]) -> Found:
+    def follow(self, nearest: Found, lines: Sequence[str]) -> Found:
         """Go from proxy to proxy, and back to the nearest one from where there is no way on."""
         text = lines[0] if len(lines) == 1 else ", ".join(lines)
         flaw = excess(text)
@@ -143,6 +130,16 @@ class Client:
             if passed == hops or not (hops or self._networks.cover(number)):
                 return nearest
         return nearest._replace(flaw="too_few_hops") if passed < hops else nearest
+
+    def _judge(self, peer: str | None) -> tuple[Found, bool]:
+        found, number = _peer(peer, self.ipv4, self.ipv6)
+        trusted = self.trusted_hops > 0
+        if self.trusted_proxies:
+            trusted = number is not None and self._networks.cover(number)
+        if len(self._peers) >= REMEMBERED:
+            self._peers.clear()
+        self._peers[peer] = found, trusted
+        return found, trusted
 
     def __reduce__(self) -> tuple[partial[Client], tuple[()]]:
         # What is remembered of clients goes nowhere.

@@ -9,6 +9,7 @@ if entry:
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from inspect import isawaitable
 from typing import Any
@@ -23,6 +24,7 @@ from headgate.rules.live.tally import Tally
 from headgate.rules.live.visit import Hands, enter, leave, pour
 from headgate.rules.matching.request import Request
 from headgate.rules.model.rules import Rules
+from headgate.rules.watch.watcher import Watcher
 
 Header = Callable[[str], str]
 
@@ -33,14 +35,18 @@ def nothing(name: str) -> str:
 
 
 class Gatekeeper:
-    """Applies rules to requests. Rules are a value, or the name of a file to read them from.
+    """Applies rules to requests. Rules are a value, or stand in a file, or on a server at a URL.
 
-    `store` is where what was counted is kept, instead of where the rules say. Whoever was let in
-    says how it ended with `leave`, once.
+    `store` is where what was counted is kept, instead of where the rules say. With `watch`, new
+    rules come into force within so many seconds, and `watcher` tells how it stands with them.
+    Whoever was let in says how it ended with `leave`, once.
     """
 
-    def __init__(self, rules: Source, store: str = "", clock: Clock | None = None) -> None:
+    def __init__(
+        self, rules: Source, store: str = "", clock: Clock | None = None, watch: float = 0.0
+    ) -> None:
         self.lodge = Lodge(rules, store, clock, awaited=False)
+        self.watcher = Watcher(self, rules, watch).start() if watch else None
         self._hands = Hands(self.lodge.clock.sleep, lambda slot: slot.__enter__())
 
     @property
@@ -95,7 +101,9 @@ class Gatekeeper:
         return self.lodge.tallies()
 
     def close(self) -> None:
-        """Close the connections to the store, if there are any."""
+        """Look for new rules no more, and close the connections to the store, if there are any."""
+        if self.watcher is not None:
+            self.watcher.close()
         self.lodge.close()
 
     def __repr__(self) -> str:
@@ -105,8 +113,11 @@ class Gatekeeper:
 class AsyncGatekeeper:
     """`Gatekeeper` for event loops: the same rules and answers; `enter` and `leave` are awaited."""
 
-    def __init__(self, rules: Source, store: str = "", clock: Clock | None = None) -> None:
+    def __init__(
+        self, rules: Source, store: str = "", clock: Clock | None = None, watch: float = 0.0
+    ) -> None:
         self.lodge = Lodge(rules, store, clock, awaited=True)
+        self.watcher = Watcher(self, rules, watch).start() if watch else None
         self._hands = Hands(self.lodge.clock.asleep, awaitable)
 
     @property
@@ -166,7 +177,10 @@ class AsyncGatekeeper:
         return self.lodge.tell(entry) if self.lodge.listeners else entry
 
     async def close(self) -> None:
-        """Close the connections to the store, if there are any."""
+        """Look for new rules no more, and close the connections to the store, if there are any."""
+        if self.watcher is not None:
+            # It waits for a look that is under way.
+            await asyncio.to_thread(self.watcher.close)
         answer = self.lodge.close()
         if answer is not None:
             await answer

@@ -15,11 +15,13 @@ from headgate.rules.live.ruleset import Ruleset
 from headgate.rules.live.shelf import Shelf
 from headgate.rules.live.tally import Tally
 from headgate.rules.model.rules import Rules
+from headgate.rules.watch.sources import Origin, reach
 
 logger = logging.getLogger("headgate")
 
 Listener = Callable[[Entry], object]
-Source = Rules | str | os.PathLike[str]
+# Rules themselves, or where they stand: a file, the URL of a server, or `RedisRules`.
+Source = Rules | str | os.PathLike[str] | Origin
 
 
 class Lodge:
@@ -77,4 +79,10 @@ class Lodge:
 
 def read(source: Source) -> Rules:
     """The rules themselves."""
-    return source if isinstance(source, Rules) else Rules.load(source)
+    if isinstance(source, Rules):
+        return source
+    place = reach(source)
+    try:
+        return place.load()
+    finally:
+        place.close()

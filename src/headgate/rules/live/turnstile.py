@@ -54,6 +54,7 @@ class Turnstile:
         if lane is None:
             lane = self.ruling.lane(self.plan(request) if self.ruling.plans else "", key)
             if lane is None:
+                self.tally.passed += 1
                 return entry
             limiter = lane.limiter
             if self.ruling.main is not None:
@@ -74,6 +75,8 @@ class Turnstile:
         if self.keyless == "deny":
             entry.refusal = self.ruling.keyless
             self.tally.refused += 1
+        else:
+            self.tally.passed += 1
         return entry
 
     def refuse(self, decision: Decision) -> Refusal:
