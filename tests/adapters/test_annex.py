@@ -5,6 +5,7 @@ from __future__ import annotations
 from headgate.adapters.annex import Annex, Terms
 from headgate.rules.live.gatekeeper import Gatekeeper
 from headgate.rules.matching.request import Request
+from headgate.rules.model.rule import Rule
 from headgate.rules.model.rules import Rules
 from tests.crowd import hasty, together
 
@@ -42,6 +43,28 @@ def test_what_is_refused_leaves_nothing_behind() -> None:
 
     assert said == 'limit: "one" stands at another view with other terms'
     assert (annex.keeper.rules is before, annex.find(good, "a")) == (True, "one")
+
+
+def test_who_listens_to_the_rules_of_the_file_hears_of_those_at_views() -> None:
+    lead = Gatekeeper(Rules([Rule("all", limit="9/day")]))
+    heard: list[tuple[str, list[str]]] = []
+    lead.listen(lambda entry: heard.append(("early", [*entry.decisions])))
+    annex = Annex(Gatekeeper, lead)
+    lead.listen(lambda entry: heard.append(("late", [*entry.decisions])))
+    name = annex.find(Terms("1/day", {}), "a")
+
+    lead.enter(Request())
+    for _ in range(2):
+        annex.keeper.enter(Request(headers={"headgate-view": name}))
+
+    assert heard == [
+        *[("early", ["all"]), ("late", ["all"])],
+        *[("early", ["a"]), ("late", ["a"])] * 2,
+    ]
+    assert {rule: (one.passed, one.refused) for rule, one in lead.tallies().items()} == {
+        "all": (1, 0),
+        "a": (1, 1),
+    }
 
 
 def test_new_rules_of_the_file_are_followed_once() -> None:

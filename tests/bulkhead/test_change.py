@@ -68,6 +68,41 @@ def test_a_limit_that_is_none_changes_nothing(limit: object) -> None:
     assert repr(bulkhead) == "<Bulkhead: 0 of 2 inside>"
 
 
+@pytest.mark.parametrize("queue", [-1, True, 1.5, "2"])
+def test_a_queue_that_is_none_changes_nothing(queue: object) -> None:
+    bulkhead = Bulkhead(2, queue=1)
+
+    with pytest.raises((TypeError, ValueError), match="Bulkhead: queue is"):
+        bulkhead.change(3, queue)  # type: ignore[arg-type]
+
+    assert (bulkhead.limit, bulkhead.queue, repr(bulkhead)) == (2, 1, "<Bulkhead: 0 of 2 inside>")
+
+
+@pytest.mark.parametrize("store", ["memory://", "shared://change-queue"])
+def test_so_many_may_wait_as_was_said_last(store: str) -> None:
+    async def hold(bulkhead: AsyncBulkhead) -> str:
+        try:
+            async with bulkhead.hold(timeout=60):
+                return "inside"
+        except BulkheadFull as full:
+            return full.reason
+
+    async def main() -> list[str]:
+        bulkhead = AsyncBulkhead(1, queue=1, store=store, name="queue")
+        async with bulkhead.hold():
+            calls = [asyncio.ensure_future(hold(bulkhead)) for _ in range(2)]
+            await asyncio.wait(calls, return_when=asyncio.FIRST_COMPLETED)
+            bulkhead.change(1, 3)
+            calls += [asyncio.ensure_future(hold(bulkhead)) for _ in range(3)]
+            await asyncio.wait(calls[2:], return_when=asyncio.FIRST_COMPLETED)
+            bulkhead.change(1, 0)
+            calls.append(asyncio.ensure_future(hold(bulkhead)))
+            await asyncio.wait(calls[5:])
+        return await asyncio.gather(*calls)
+
+    assert asyncio.run(main()) == ["inside", "queue", "inside", "inside", "queue", "queue"]
+
+
 def test_a_limit_that_finds_itself_is_not_changed() -> None:
     with pytest.raises(ValueError, match="a limit that finds itself is not changed"):
         Bulkhead(AIMD()).change(3)

@@ -49,6 +49,7 @@ class Annex(Generic[K]):
         self._names: dict[tuple[object, str], str] = {}
         self._rules: dict[str, Rule] = {}
         self.keeper: K = kind(self._gathered(lead.rules, {}), store, clock)
+        lead.lodge.join(self.keeper.lodge)
         self._begin()
         follow(self, Annex._begin)
 

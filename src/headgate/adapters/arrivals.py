@@ -71,10 +71,32 @@ class Reception:
 class Guest(Request):
     """A request that a server has taken in; who it is from is found out if a rule asks.
 
-    Each kind says in `_locate` where its client stands.
+    `source` is what the functions that know the user and the plan are given. Each kind says in
+    `_locate` where its client stands.
     """
 
-    __slots__ = ("manners",)
+    __slots__ = ("manners", "source")
+
+    manners: Manners
+    source: Any
+
+    @property
+    def user(self) -> str:
+        """Who it is, as the application knows them; it is asked once."""
+        try:
+            return self._user  # type: ignore[return-value]
+        except AttributeError:
+            self._user = text(self.manners.user(self.source))
+            return self._user
+
+    @property
+    def plan(self) -> str:
+        """What they have booked, as the application knows it or the rules say; it is asked once."""
+        try:
+            found = self._plan
+        except AttributeError:
+            found = self._plan = text(self.manners.plan(self.source))
+        return found if isinstance(found, str) else self._find("_plan", found)
 
     @property
     def host(self) -> str:
@@ -96,12 +118,9 @@ class Guest(Request):
 
 
 class Arrival(Guest):
-    """A request as an environ has it; what no rule asks for is not looked at.
+    """A request as an environ has it; what no rule asks for is not looked at."""
 
-    `source` is what the functions that know the user and the plan are given.
-    """
-
-    __slots__ = ("environ", "source")
+    __slots__ = ("environ",)
 
     def __init__(self, environ: Environ, manners: Manners, source: Any) -> None:
         self.environ = environ
@@ -122,24 +141,6 @@ class Arrival(Guest):
     def scheme(self) -> str:  # type: ignore[override]
         """The scheme, such as https."""
         return str(self.environ.get("wsgi.url_scheme", "http"))
-
-    @property
-    def user(self) -> str:
-        """Who it is, as the application knows them; it is asked once."""
-        try:
-            return self._user  # type: ignore[return-value]
-        except AttributeError:
-            self._user = text(self.manners.user(self.source))
-            return self._user
-
-    @property
-    def plan(self) -> str:
-        """What they have booked, as the application knows it; it is asked once."""
-        try:
-            return self._plan  # type: ignore[return-value]
-        except AttributeError:
-            self._plan = text(self.manners.plan(self.source))
-            return self._plan
 
     def _locate(self) -> Found:
         client = self.manners.client

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from headgate.adapters.arrivals import Guest, Manners, Reception, text
+from headgate.adapters.arrivals import Guest, Manners, Reception
 from headgate.adapters.http.dialects import Fields
 from headgate.adapters.http.herald import Answer
 from headgate.adapters.reply import App, Message, Receive, Reply, Scope, Send
@@ -94,10 +94,10 @@ class HeadgateMiddleware:
 class Arrival(Guest):
     """A request as a scope has it; what no rule asks for is not looked at."""
 
-    __slots__ = ("_scope",)
+    __slots__ = ()
 
     def __init__(self, scope: Scope, manners: Manners) -> None:
-        self._scope = scope
+        self.source = scope
         self.manners = manners
         self.path = scope["path"]
         self.method = scope.get("method", "GET")
@@ -114,24 +114,14 @@ class Arrival(Guest):
     @property
     def scheme(self) -> str:  # type: ignore[override]
         """The scheme, such as https."""
-        return str(self._scope.get("scheme", "http"))
-
-    @property
-    def user(self) -> str:
-        """Who it is, as the application knows them."""
-        return text(self.manners.user(self._scope))
-
-    @property
-    def plan(self) -> str:
-        """What they have booked, as the application knows it."""
-        return text(self.manners.plan(self._scope))
+        return str(self.source.get("scheme", "http"))
 
     def _all(self, name: str) -> list[bytes]:
         wanted = name.encode("latin-1")
-        return [value for word, value in self._scope["headers"] if word == wanted]
+        return [value for word, value in self.source["headers"] if word == wanted]
 
     def _locate(self) -> Found:
-        peer = self._scope.get("client")
+        peer = self.source.get("client")
         client = self.manners.client
         found, trusted = client.meet(peer[0] if peer else None)
         if not trusted:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
 
-from headgate.adapters.arrivals import Guest, Manners, text
+from headgate.adapters.arrivals import Guest, Manners
 from headgate.adapters.rpc_status import Metadata
 from headgate.adapters.stay import measured
 from headgate.rules.clients.client import Found
@@ -26,12 +26,12 @@ STATUSES = {
 class Call(Guest):
     """A call as a request: a POST with metadata for headers. What no rule asks is not looked at."""
 
-    __slots__ = ("_context", "_metadata")
+    __slots__ = ("_metadata",)
 
     def __init__(self, details: Any, context: Any, manners: Manners) -> None:
         self.method = "POST"
         self.path = details.method
-        self._context = context
+        self.source = context
         self.manners = manners
         self._metadata = details.invocation_metadata or ()
         self._query = ""
@@ -45,7 +45,7 @@ class Call(Guest):
     def scheme(self) -> str:  # type: ignore[override]
         """The scheme, which is https if the connection is secured."""
         # Where it is not, older versions say nothing and newer ones that it is insecure.
-        kinds = self._context.auth_context().get("transport_security_type", ())
+        kinds = self.source.auth_context().get("transport_security_type", ())
         return "https" if any(kind != b"insecure" for kind in kinds) else "http"
 
     @property
@@ -53,23 +53,13 @@ class Call(Guest):
         """Nothing: grpcio does not tell which host is asked for."""
         return ""
 
-    @property
-    def user(self) -> str:
-        """Who it is, as the application knows them."""
-        return text(self.manners.user(self._context))
-
-    @property
-    def plan(self) -> str:
-        """What they have booked, as the application knows it."""
-        return text(self.manners.plan(self._context))
-
     def _all(self, name: str) -> list[str]:
         found = [value for word, value in self._metadata if word == name]
         return [value for value in found if isinstance(value, str)]
 
     def _locate(self) -> Found:
         client = self.manners.client
-        found, trusted = client.meet(place(self._context.peer()))
+        found, trusted = client.meet(place(self.source.peer()))
         return client.follow(found, self._all(client.header)) if trusted else found
 
 

@@ -70,9 +70,9 @@ class AsyncBulkhead:
 
         return only
 
-    def change(self, limit: int) -> None:
+    def change(self, limit: int, queue: float | None = None) -> None:
         """Have so many places from now on. See `Bulkhead.change`."""
-        self._bulkhead.change(limit)
+        self._bulkhead.change(limit, queue)
 
     async def inside(self, key: str = "") -> int:
         """How many places are held now."""

@@ -17,10 +17,11 @@ from headgate.adaptive.gauge import Adaptive, Watched, adaptive
 from headgate.bulkheads.fleet_slot import FleetSlot, suit
 from headgate.bulkheads.room import Room
 from headgate.bulkheads.slot import Slot
+from headgate.bulkheads.terms import behind, divided, lengthy
 from headgate.bulkheads.waiter import Waiter
 from headgate.clock import Clock, SystemClock
 from headgate.fork import follow
-from headgate.measures import FOREVER, MILLION, seconds, share, whole
+from headgate.measures import FOREVER, MILLION, seconds, whole
 from headgate.permits.reach import reach
 from headgate.wrapper import around, refuse
 
@@ -66,7 +67,7 @@ class Bulkhead:
     ) -> None:
         self.adaptive = None if isinstance(limit, int) else adaptive(limit)
         self.limit = whole("Bulkhead", "limit", limit if self.adaptive is None else 1, 1)
-        self.queue = FOREVER if queue == inf else whole("Bulkhead", "queue", queue, 0)
+        self.queue = lengthy(queue)
         self.ageing = seconds("Bulkhead", "ageing", ageing)
         self.newest_after = seconds("Bulkhead", "newest_after", newest_after)
         self.parts, self.shares = divided(partitions or {})
@@ -120,15 +121,22 @@ class Bulkhead:
 
         return decorate
 
-    def change(self, limit: int) -> None:
-        """Have so many places from now on; who is inside stays, and who fits now comes in."""
+    def change(self, limit: int, queue: float | None = None) -> None:
+        """Have so many places from now on; who is inside stays, and who fits now comes in.
+
+        With `queue`, so many may wait from now on; who waits already goes on waiting.
+        """
         if self.adaptive is not None:
             raise ValueError("Bulkhead: a limit that finds itself is not changed")
-        self.limit = whole("Bulkhead", "limit", limit, 1)
-        if self.permits is not None:
-            self.permits.limit = self.limit
+        places = whole("Bulkhead", "limit", limit, 1)
+        self.queue = self.queue if queue is None else lengthy(queue)
+        self.limit = places
+        if self.permits is not None and self.gate is not None:
+            self.permits.limit = places
+            self.gate.change(1, behind(self.queue))
         for room in list(self.rooms.values()):
-            self.ring(room, list(room.resize(self.limit, self.time())))
+            room.extend(self.queue)
+            self.ring(room, list(room.resize(places, self.time())))
 
     def inside(self, key: str = "") -> int:
         """How many places are held now."""
@@ -255,7 +263,7 @@ class Bulkhead:
         # The one at the gate waits as well.
         self.gate = Bulkhead(
             1,
-            queue=inf if self.queue >= FOREVER else max(0, self.queue - 1),
+            queue=behind(self.queue),
             ageing=self.ageing / MILLION,
             newest_after=inf if self.newest_after >= FOREVER else self.newest_after / MILLION,
             name=self.name,
@@ -277,18 +285,6 @@ def expire(future: asyncio.Future[None]) -> None:
     """Stop waiting for it."""
     if not future.done():
         future.set_result(None)
-
-
-def divided(partitions: Mapping[str, float]) -> tuple[dict[str, int], tuple[int, ...]]:
-    """The number of each partition, and the share of each number; one for all if there are none."""
-    if not partitions:
-        return {}, (MILLION,)
-    shares = tuple(
-        share("Bulkhead", f"the share of {name!r}", part) for name, part in partitions.items()
-    )
-    if sum(shares) > MILLION:
-        raise ValueError(f"Bulkhead: the shares of partitions add up to {sum(shares) / MILLION:g}")
-    return {name: number for number, name in enumerate(partitions)}, shares
 
 
 def renew(bulkhead: Bulkhead) -> None:

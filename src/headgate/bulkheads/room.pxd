@@ -34,6 +34,7 @@ cdef class Room:
     cpdef list leave(self, long long part, long long now, long long era)
     @cython.locals(answer="long long")
     cpdef long long quit(self, Waiter waiter) noexcept
+    cpdef void extend(self, long long queue) noexcept
     @cython.locals(found=list)
     cpdef list resize(self, long long limit, long long now)
     @cython.locals(found=list)

@@ -119,6 +119,10 @@ class Room:
                 found = self.forget(waiter, now)
         return found
 
+    def extend(self, queue: int) -> None:
+        """Have so many at the door from now on; those who stand there already stay."""
+        self.queue = queue
+
     def resize(self, limit: int, now: int) -> list[Waiter]:
         """Have room for so many from now on; those who fit now are to be woken."""
         if cython.compiled:

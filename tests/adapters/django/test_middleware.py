@@ -119,7 +119,11 @@ def test_the_middleware_needs_rules() -> None:
 
 @pytest.mark.parametrize(
     ("word", "hint"),
-    [("RULE", "RULES"), ("rules", "RULES"), ("TTL", "RULES, STORE, WATCH, USER, PLAN, SCOPES, CLOCK")],
+    [
+        ("RULE", "RULES"),
+        ("rules", "RULES"),
+        ("TTL", "RULES, STORE, WATCH, USER, PLAN, SCOPES, CLOCK"),
+    ],
 )
 def test_a_word_that_means_nothing_is_refused(word: str, hint: str) -> None:
     with override_settings(HEADGATE={word: ONCE}), pytest.raises(ImproperlyConfigured) as caught:

@@ -126,3 +126,14 @@ def test_no_key_is_in_any_answer() -> None:
     said = repr([herald.answer(entry, accept) for accept in ("", "text/plain", "text/html")])
 
     assert "ada" not in said
+
+
+@pytest.mark.parametrize("status", [204, 304])
+def test_an_answer_without_a_body_says_nothing_of_one(status: int) -> None:
+    degrade = {"degrade": {"status": status, "headers": {"X-Mode": "lite"}}}
+    rule = Rule("r", limit="0/s", over=degrade, headers=False)
+    entry = Gatekeeper(Rules([rule])).enter(Request())
+
+    answer = Herald(("draft-11",), lambda: 0).answer(entry)
+
+    assert answer == (status, [(b"x-mode", b"lite"), (b"cache-control", b"no-store")], b"")

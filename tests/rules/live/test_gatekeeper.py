@@ -258,6 +258,20 @@ def test_plans_say_what_their_users_may(visit: Visit) -> None:
     }
 
 
+def test_rules_about_plans_go_by_where_the_plan_stands(visit: Visit) -> None:
+    visitor = visit(
+        Rule("free", match={"plan": "free"}, limit="1/s"),
+        Rule("gold", when='plan == "gold"', limit="2/s"),
+        Rule("each", match={"path": "/each"}, key="plan", limit="1/s"),
+        plan="header.x-plan",
+    )
+
+    # What the app says is not what the rules ask for.
+    assert [visitor.say(x_plan="free", plan="gold") for _ in range(2)] == ["", "free"]
+    assert [visitor.say(x_plan="gold", plan="free") for _ in range(3)] == ["", "", "gold"]
+    assert [visitor.say("/each", x_plan=plan) for plan in ("a", "b", "a")] == ["", "", "each"]
+
+
 def test_the_app_may_say_what_plan_it_is(visit: Visit) -> None:
     visitor = visit(Rule("api", limit="0/s"), plans={"vip": "unlimited"})
 

@@ -71,7 +71,6 @@ def test_a_rule_may_come_back_with_another_limit(tmp_path: Path, store: str) -> 
     assert left(desk.keeper) == (19 if store == "memory://" else 7)
 
 
-@pytest.mark.xfail(reason="a queue of another length is another bulkhead", strict=True)
 def test_who_is_inside_stays_counted_when_the_queue_changes(tmp_path: Path) -> None:
     rule = {"name": "places", "concurrent": 1, "over": {"wait": {"timeout": 0.001, "queue": 3}}}
     desk = Desk(tmp_path, spelled(rule))

@@ -28,6 +28,8 @@ KINDS = {
     "key": "denied",
     "unavailable": "unavailable",
 }
+# Answers with these have no body, and nothing to say of one.
+BODILESS = (204, 304)
 # Those who were refused together are told to come back over so much longer a time.
 JITTER = 0.1
 # These get more by the moment; what is left of the others is all there is until they reset.
@@ -215,6 +217,8 @@ def ready(status: int, headers: Any, body: str, fields: Fields) -> Answer:
     said = [
         (name.lower().encode("ascii"), value.encode("latin-1")) for name, value in headers.items()
     ]
+    if status in BODILESS:
+        return status, [*said, problem.UNSTORED, *fields], b""
     if not any(name == b"content-type" for name, _ in said):
         kind = b"application/json" if body[:1] in ("{", "[") else b"text/plain; charset=utf-8"
         said.append((b"content-type", kind))

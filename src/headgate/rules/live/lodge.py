@@ -36,6 +36,8 @@ class Lodge:
         self._shelf = Shelf(store or rules.store, clock, awaited)
         self.book = Ruleset(rules, self._shelf)
         self.listeners: tuple[Listener, ...] = ()
+        # Others whose rules stand at views: who listens here hears of theirs as well.
+        self._wings: list[Lodge] = []
         self._begin()
         follow(self, Lodge._begin)
 
@@ -53,7 +55,14 @@ class Lodge:
     def listen(self, listener: Listener) -> Listener:
         """Call `listener(entry)` after each decision; what it raises is only logged."""
         self.listeners = (*self.listeners, listener)
+        for wing in self._wings:
+            wing.listen(listener)
         return listener
+
+    def join(self, wing: Lodge) -> None:
+        """Have another one's decisions heard of and tallied here, too."""
+        wing.listeners = (*wing.listeners, *self.listeners)
+        self._wings.append(wing)
 
     def tell(self, entry: Entry) -> Entry:
         """Let those who listen know; answers the entry."""
@@ -66,7 +75,10 @@ class Lodge:
 
     def tallies(self) -> dict[str, Tally]:
         """How many requests each rule let in and refused so far."""
-        return {ruling.name: ruling.tally for ruling in self.book.rulings}
+        found = {ruling.name: ruling.tally for ruling in self.book.rulings}
+        for wing in self._wings:
+            found = {**wing.tallies(), **found}
+        return found
 
     def close(self) -> Any:
         """Close the store, if it has to be; awaited if the store is."""

@@ -27,9 +27,9 @@ class Ruleset:
         self.era = era
         self.version = rules.digest
         self.rulings = [Ruling(rule, rules.plans, shelf, era) for rule in rules.rules]
+        # Where the plan of a request stands, if it is not the app that says it.
+        self._booked = Fact.parse(rules.plan).reader() if rules.plan not in ("", "plan") else None
         self.plan: Callable[[Request], str] = planned
-        if rules.plan:
-            self.plan = Fact.parse(rules.plan).reader()
         for ruling in self.rulings:
             if ruling.simple:
                 ruling.turnstile = Turnstile(ruling, self.version, self.plan)
@@ -45,6 +45,8 @@ class Ruleset:
 
     def find(self, request: Request) -> tuple[Ruling, ...]:
         """The rulings that a request meets; of a group only the first."""
+        if self._booked is not None:
+            request.book(self._booked)
         if not self._plain:
             positions = self._index.find(request)
             return self._met.get(positions) or self._meet(positions)
@@ -82,5 +84,5 @@ def facts(rule: Rule) -> set[str]:
 
 
 def planned(request: Request) -> str:
-    """The plan, as the app says it."""
+    """The plan, as the app says it or the rules say where it stands."""
     return request.plan

@@ -68,8 +68,8 @@ class Shelf:
             found, old = self._things.get(("bulkhead", name), (None, None))
             if found is not None and (old == terms or era < self.era):
                 return found
-            if found is not None and old[1] == queue:
-                found.change(limit)
+            if found is not None:
+                found.change(limit, queue)
             else:
                 found = self._bulkhead(name, limit, queue)
             self._things["bulkhead", name] = (found, terms)

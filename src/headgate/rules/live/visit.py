@@ -252,7 +252,8 @@ def settle(slot: Any, status: int) -> None:
     """Give a place back, with what its limit may learn from how it ended."""
     if status in (503, 504):
         slot.dropped()
-    elif status in (0, GONE):
+    elif status in (0, 101, GONE):
+        # How long a WebSocket was open says nothing about how long an answer takes.
         slot.ignore()
     else:
         slot.success()

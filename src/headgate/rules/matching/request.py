@@ -143,6 +143,10 @@ class Request:
         found = self._plan
         return found if isinstance(found, str) else self._find("_plan", found)
 
+    def book(self, plan: Finder) -> None:
+        """Have the plan found out in this way, whatever else was said of it."""
+        self._plan = plan
+
     def __repr__(self) -> str:
         return f"Request({self.method!r}, {self.path!r})"
 
