@@ -114,9 +114,10 @@ def targets(results: dict[str, Any]) -> list[Target]:
     added = "of bare Starlette, added by the middleware with its headers"
     return [
         _of_bare(results, "Starlette allowed", SHARE, added),
+        # Flask and Django are asked first, who is signed in, say: a refusal passes through them.
         *(
             _of_bare(results, f"{framework} refused", 1, f"of bare {framework}, for a refusal")
-            for framework in SITES
+            for framework in AWAITED
         ),
         _of_peer(results, "Flask allowed", "flask-limiter, headers"),
         _of_peer(results, "Django allowed", "django-ratelimit"),

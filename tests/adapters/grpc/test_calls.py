@@ -16,7 +16,7 @@ from grpc_status import rpc_status
 
 from headgate import ManualClock
 from headgate.adapters.grpc import Bridge, HeadgateInterceptor
-from headgate.adapters.rpc_call import place
+from headgate.adapters.grpc.call import place
 from headgate.rules.live.gatekeeper import AsyncGatekeeper, Gatekeeper
 from headgate.rules.matching.request import Request
 from headgate.rules.model.rule import Rule

@@ -13,7 +13,7 @@ from google.rpc.status_pb2 import Status
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.adapters.rpc_status import abort, number, text, varint
+from headgate.adapters.grpc.status import abort, number, text, varint
 from headgate.rules.live.entry import Refusal
 from headgate.rules.model.rule import Rule
 

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from headgate.adapters.arrivals import Guest, Manners
-from headgate.adapters.rpc_status import Metadata
+from headgate.adapters.grpc.status import Metadata
 from headgate.adapters.stay import measured
 from headgate.rules.clients.client import Found
 from headgate.rules.live.entry import Entry

@@ -1,104 +1,24 @@
-"""gRPC: the rules in front of a server of grpcio, in threads or in an event loop.
-
-    grpc.server(pool, interceptors=[HeadgateInterceptor("rules.yaml")])
-    grpc.aio.server(interceptors=[AsyncHeadgateInterceptor("rules.yaml")])
-
-To a rule a call is a POST to `/package.Service/Method`, with its metadata as headers. How limits
-stand is told in the trailing metadata, refused or not. See `rpc_status` for how a no is said; to
-answer with something less, or to redirect, is nothing that gRPC knows. An answer's status is what
-its code is in HTTP, `response.header.NAME` stands in the trailing metadata, and its body is all of
-its messages.
-
-A place under `concurrent` is held while the server works on the call: until the last message of a
-stream, or until it notices that the client has gone. In an event loop that is at once. A thread
-notices when it has made its next message.
-"""
+"""Ushers: they lead calls in and out, in a thread or in an event loop."""
 
 from __future__ import annotations
 
-import asyncio
 import inspect
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
-from headgate.adapters.arrivals import Finder, Manners, Reception
-from headgate.adapters.rpc_call import Call, Visit
-from headgate.adapters.rpc_status import Metadata, abort
-from headgate.clock import Clock
-from headgate.errors import MissingExtra
-from headgate.rules.live.entry import Entry
-from headgate.rules.live.gatekeeper import AsyncGatekeeper, Gatekeeper
-from headgate.rules.live.lodge import Source
-from headgate.rules.matching.request import Request
+import grpc
 
-try:
-    import grpc
-    import grpc.aio
-except ImportError:
-    raise MissingExtra("grpc") from None
+from headgate.adapters.arrivals import Manners, Reception
+from headgate.adapters.grpc.call import Call, Visit
+from headgate.adapters.grpc.status import Metadata, abort
+from headgate.rules.live.entry import Entry
+from headgate.rules.live.gatekeeper import AsyncGatekeeper
 
 Behaviour = Callable[[Any, Any], Any]
 
 CODES = {code.value[0]: code for code in grpc.StatusCode}
-
-
-class HeadgateInterceptor(grpc.ServerInterceptor):  # type: ignore[misc]
-    """Puts rules in front of a server with threads.
-
-    `rules` are a file, a `Rules` value, or a `Gatekeeper` that others use as well. `user` and
-    `plan` are functions of the call's context that say who it is from and what they have booked.
-    """
-
-    def __init__(
-        self,
-        rules: Source | Gatekeeper,
-        store: str = "",
-        user: Finder | None = None,
-        plan: Finder | None = None,
-        clock: Clock | None = None,
-    ) -> None:
-        keeper = rules if isinstance(rules, Gatekeeper) else Gatekeeper(rules, store, clock)
-        self.keeper = keeper
-        self._reception = Reception(keeper, user or nobody, plan or nobody)
-
-    def intercept_service(self, continuation: Any, handler_call_details: Any) -> Any:
-        """The handler of a call, behind the rules."""
-        handler = continuation(handler_call_details)
-        if handler is None:
-            return None
-        usher = Usher(self.keeper, self._reception, handler_call_details, handler)
-        return rewired(handler, usher.stream if handler.response_streaming else usher.answer)
-
-
-class AsyncHeadgateInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
-    """`HeadgateInterceptor` for servers in an event loop; handlers may still be plain functions."""
-
-    def __init__(
-        self,
-        rules: Source | AsyncGatekeeper,
-        store: str = "",
-        user: Finder | None = None,
-        plan: Finder | None = None,
-        clock: Clock | None = None,
-    ) -> None:
-        self.keeper = (
-            rules if isinstance(rules, AsyncGatekeeper) else AsyncGatekeeper(rules, store, clock)
-        )
-        self._reception = Reception(self.keeper, user or nobody, plan or nobody)
-
-    async def intercept_service(self, continuation: Any, handler_call_details: Any) -> Any:
-        """The handler of a call, behind the rules."""
-        handler = await continuation(handler_call_details)
-        if handler is None:
-            return None
-        usher: Any = AsyncUsher(self.keeper, self._reception, handler_call_details, handler)
-        task = asyncio.current_task()
-        if task is not None and not awaited(getattr(handler, shape(handler))):
-            bridge = Bridge(self.keeper, task, handler.response_streaming)
-            usher = Usher(bridge, self._reception, handler_call_details, handler)
-        return rewired(handler, usher.stream if handler.response_streaming else usher.answer)
 
 
 class Usher:
@@ -221,44 +141,6 @@ class Writer:
         return getattr(self._context, name)
 
 
-class Bridge:
-    """The gatekeeper of an event loop, asked from one of the threads that it has lent.
-
-    When a stream is cancelled, grpcio leaves its thread waiting for ever. So what a stream holds is
-    given back when the `task` of its call is over, if it was not before.
-    """
-
-    def __init__(self, keeper: AsyncGatekeeper, task: asyncio.Task[Any], streams: bool) -> None:
-        self._keeper = keeper
-        self._task = task
-        self._streams = streams
-
-    def enter(self, request: Request) -> Entry:
-        """`Gatekeeper.enter`."""
-        return self._wait(self._enter(request))  # type: ignore[no-any-return]
-
-    def leave(self, entry: Entry, *how: Any) -> None:
-        """`Gatekeeper.leave`."""
-        if not entry.idle:
-            self._wait(self._keeper.leave(entry, *how))
-
-    def pour(self, entry: Entry, size: int) -> None:
-        """`Gatekeeper.pour`."""
-        self._wait(self._keeper.pour(entry, size))
-
-    async def _enter(self, request: Request) -> Entry:
-        entry = await self._keeper.enter(request)
-        if self._streams and not entry.idle:
-            self._task.add_done_callback(lambda _: self._end(entry))
-        return entry
-
-    def _end(self, entry: Entry) -> None:
-        self._ending = asyncio.ensure_future(self._keeper.leave(entry, 0))
-
-    def _wait(self, doing: Coroutine[Any, Any, Any]) -> Any:
-        return asyncio.run_coroutine_threadsafe(doing, self._task.get_loop()).result()
-
-
 class Ready(NamedTuple):
     """A message that is serialized already, to know how large it is."""
 
@@ -293,8 +175,3 @@ def told(manners: Manners, entry: Entry) -> Metadata:
     """How limits stand, as metadata."""
     fields = manners.herald.fields(entry)
     return tuple((name.decode("ascii"), value.decode("ascii")) for name, value in fields)
-
-
-def nobody(context: Any) -> str:
-    """Who it is, where the application does not say."""
-    return ""
