@@ -9,64 +9,87 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from http.client import HTTPConnection
+from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
+from typing import NamedTuple
 
 from headgate import SharedStore
 from tests.servers.waiting import until
 
 ROOT = Path(__file__).parents[2]
 WORKERS = 4
+# The same shop, by what it is made with, and who serves it.
+SHOPS = {"fastapi": "uvicorn", "flask": "gunicorn", "django": "gunicorn"}
+COMMANDS = {
+    "gunicorn": "gunicorn --workers {} --threads 8 --bind 127.0.0.1:{}",
+    "uvicorn": "uvicorn --workers {} --port {} --log-level warning",
+}
 
 
 @contextmanager
-def workers(app: str, server: str, name: str) -> Iterator[int]:
-    """The port at which four workers serve an application, their limits shared under a name."""
+def shop(kind: str, name: str) -> Iterator[int]:
+    """The port at which four workers serve a shop, their limits shared under a name."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = {
-        "gunicorn": ["gunicorn", "--workers", str(WORKERS), "--bind", f"127.0.0.1:{port}"],
-        "uvicorn": [
-            "uvicorn", "--workers", str(WORKERS), "--port", str(port), "--log-level", "warning",
-        ],
-    }[server]  # fmt: skip
+    command = COMMANDS[SHOPS[kind]].format(WORKERS, port).split()
     process = subprocess.Popen(
-        [sys.executable, "-m", *command, app],
+        [sys.executable, "-m", *command, f"examples.shop_{kind}:app"],
         cwd=ROOT,
         env={**os.environ, "HEADGATE_STORE": f"shared://{name}"},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
     try:
-        until(lambda: serves(port), f"{server} to serve {app}")
+        until(lambda: serves(port), f"{SHOPS[kind]} to serve the shop", 60.0)
         yield port
     finally:
         process.terminate()
-        process.wait(20)
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
         SharedStore(name).remove()
 
 
 def serves(port: int) -> bool:
     try:
-        return bool(ask(port, "GET", "/ready")[0])
+        return bool(ask(port, "GET", "/ready").status)
     except OSError:
         return False
 
 
-def ask(port: int, method: str, path: str) -> tuple[int, dict[str, str]]:
-    """The status and the headers of an answer, over a connection of its own."""
-    connection = HTTPConnection("127.0.0.1", port, timeout=20)
+class Heard(NamedTuple):
+    """An answer."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+@contextmanager
+def asking(port: int, method: str, path: str, **headers: str) -> Iterator[HTTPResponse]:
+    """An answer on its way, over a connection of its own."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=60)
+    said = {name.replace("_", "-"): value for name, value in headers.items()}
     try:
-        connection.request(method, path)
-        answer = connection.getresponse()
-        answer.read()
-        return answer.status, {name.lower(): value for name, value in answer.getheaders()}
+        connection.request(method, path, headers=said)
+        yield connection.getresponse()
     finally:
         connection.close()
 
 
-def crowd(port: int, path: str, size: int) -> list[int]:
+def ask(port: int, method: str, path: str, **headers: str) -> Heard:
+    """The answer, all of it."""
+    with asking(port, method, path, **headers) as answer:
+        body = answer.read()
+        return Heard(answer.status, {n.lower(): value for n, value in answer.getheaders()}, body)
+
+
+def crowd(port: int, path: str, size: int, **headers: str) -> list[int]:
     """The statuses of so many requests, eight at a time."""
     with ThreadPoolExecutor(8) as pool:
-        return [status for status, _ in pool.map(lambda _: ask(port, "GET", path), range(size))]
+        return [
+            heard.status
+            for heard in pool.map(lambda _: ask(port, "GET", path, **headers), range(size))
+        ]

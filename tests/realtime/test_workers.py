@@ -8,19 +8,16 @@ import subprocess
 
 import pytest
 
-from tests.examples.workers import workers
+from tests.examples.workers import SHOPS, shop
 
 pytestmark = pytest.mark.realtime
 
 
-@pytest.mark.parametrize(
-    ("server", "app"),
-    [("gunicorn", "flask_app"), ("gunicorn", "django_app"), ("uvicorn", "fastapi_app")],
-)
-def test_a_hundred_a_minute_are_a_hundred_a_minute_under_load(server: str, app: str) -> None:
+@pytest.mark.parametrize("kind", SHOPS)
+def test_a_hundred_a_minute_are_a_hundred_a_minute_under_load(kind: str) -> None:
     if shutil.which("wrk") is None:
         pytest.skip("there is no wrk here; apt-get install wrk brings it")
-    with workers(f"examples.{app}:app", server, f"load-{app}") as port:
+    with shop(kind, f"load-{kind}") as port:
         said = subprocess.run(
             ["wrk", "-t2", "-c32", "-d5s", f"http://127.0.0.1:{port}/api/hello"],
             capture_output=True, text=True, check=True, timeout=60,
