@@ -169,6 +169,20 @@ def test_a_watcher_that_nobody_holds_watches_as_long_as_there_is_a_gatekeeper(
     assert not WATCHING
 
 
+def test_a_thread_whose_gatekeeper_is_gone_does_not_wait_for_its_next_look(tmp_path: Path) -> None:
+    file = tmp_path / "rules.json"
+    file.write_text(OLD)
+    before = {*threading.enumerate()}
+    house = [Gatekeeper(file, watch=3600.0)]
+    (thread,) = {*threading.enumerate()} - before
+    house.clear()
+    gc.collect()
+    thread.join(20.0)
+
+    assert not thread.is_alive()
+    assert not WATCHING
+
+
 def test_a_watcher_of_nobody_does_nothing(tmp_path: Path) -> None:
     desk = Desk(tmp_path, OLD)
     watcher = desk.watcher

@@ -96,7 +96,8 @@ class Watcher:
         self.interval = number("Watcher", "interval", interval, 0.001, DAY)
         self.settle = number("Watcher", "settle", settle, 0.0, DAY)
         self.clock: Clock = keeper.lodge.clock if clock is None else clock
-        self._keeper = weakref.ref(keeper)
+        # Nobody has to wait for a thread whose gatekeeper is gone.
+        self._keeper = weakref.ref(keeper, lambda _: self._bell.put("close"))
         self._listeners: tuple[Listener, ...] = ()
         # The mark of what was looked into last and what is wrong with it; and what keeps us from
         # reading at all.
@@ -220,9 +221,10 @@ class Watcher:
                 self.look()
                 continue
             if said == "close":
-                return
+                break
             self.reload()
-        WATCHING.discard(self)
+        if self._keeper() is None:
+            WATCHING.discard(self)
 
     def _turn(self, known: str) -> bool:
         keeper = self._keeper()
