@@ -130,7 +130,6 @@ class Arrival(Guest):
         self.method = environ["REQUEST_METHOD"].upper()
         self.path = pathname(environ)
         self._query = environ.get("QUERY_STRING", "")
-        self._cookies = None
 
     def header(self, name: str) -> str:
         """The header of this name."""

@@ -102,7 +102,6 @@ class Arrival(Guest):
         self.path = scope["path"]
         self.method = scope.get("method", "GET")
         self._query = scope.get("query_string", b"")
-        self._cookies = None
 
     def header(self, name: str) -> str:
         """The header of this name."""

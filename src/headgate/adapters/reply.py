@@ -17,7 +17,7 @@ from headgate.adapters.stay import measured, together
 from headgate.rules.live.entry import Entry
 from headgate.rules.live.gatekeeper import AsyncGatekeeper
 from headgate.rules.live.pieces import cut
-from headgate.rules.live.visit import GONE as LEFT
+from headgate.rules.live.visit import GONE
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -26,7 +26,7 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 HEADS = ("http.response.start", "websocket.http.response.start", "websocket.accept")
-GONE = ("http.disconnect", "websocket.disconnect")
+ENDS = ("http.disconnect", "websocket.disconnect")
 # By these an application has the server send a file, past everybody who counts.
 SHORTCUTS = ("http.response.pathsend", "http.response.zerocopysend")
 
@@ -74,8 +74,9 @@ class Reply:
         try:
             await app(self._scope, self._ear.receive, self.send)
         except BaseException as problem:
-            # What was begun has failed; who is cancelled has nobody to answer any more.
-            self.status = LEFT if isinstance(problem, asyncio.CancelledError) else 0
+            # What was begun has failed, unless there is nobody to answer any more.
+            left = isinstance(problem, asyncio.CancelledError) or self._ear.left
+            self.status = GONE if left else 0
             raise
         finally:
             self._ear.close()
@@ -97,11 +98,10 @@ class Reply:
             await self._send(message)
 
     def header(self, name: str) -> str:
-        """A header of the answer."""
+        """A header of the answer; several lines are joined."""
         wanted = name.encode("latin-1")
-        return next(
-            (value.decode("latin-1") for word, value in self._headers if word.lower() == wanted), ""
-        )
+        found = [value for word, value in self._headers if word.lower() == wanted]
+        return b", ".join(found).decode("latin-1")
 
     def told(self, entry: Entry) -> Entry:
         """An entry and all those that nobody was told of yet, as one; then everybody was."""
@@ -173,14 +173,15 @@ class Ear:
     meanwhile is kept for it.
     """
 
-    __slots__ = ("_gone", "_hearing", "_kept", "_listeners", "_receive")
+    __slots__ = ("_hearing", "_kept", "_listeners", "_receive", "left")
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive
         self._kept: list[Message] = []
         self._hearing: asyncio.Future[Message] | None = None
         self._listeners = 0
-        self._gone = False
+        # Whether the client is known to have hung up.
+        self.left = False
 
     async def receive(self) -> Message:
         """The next message, as the application wants it."""
@@ -195,21 +196,21 @@ class Ear:
                 self._hearing = None
         finally:
             self._listeners -= 1
-        self._gone = message["type"] in GONE
+        self.left = self.left or message["type"] in ENDS
         return message
 
     def gone(self) -> bool:
         """Whether the client has hung up. Who is the first to ask may have to ask again."""
         # Who listens hears it, and of two that listen one may not.
-        if not self._gone and not self._listeners:
+        if not self.left and not self._listeners:
             hearing = self._hearing
             if hearing is not None and answered(hearing):
                 self._kept.append(hearing.result())
-                self._gone = self._kept[-1]["type"] in GONE
+                self.left = self._kept[-1]["type"] in ENDS
                 self._hearing = None
             if self._hearing is None and all(map(whole, self._kept)):
                 self._hearing = asyncio.ensure_future(self._receive())
-        return self._gone
+        return self.left
 
     def close(self) -> None:
         """Stop listening."""

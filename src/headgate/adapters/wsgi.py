@@ -98,7 +98,7 @@ class Reply:
         return partial(self._write, write) if self.stay.parties else write
 
     def _header(self, name: str) -> str:
-        return next((value for word, value in self._headers if word.lower() == name), "")
+        return ", ".join(value for word, value in self._headers if word.lower() == name)
 
     def _write(self, write: Callable[[bytes], object], part: bytes) -> None:
         for piece in flow(self.stay, iter((part,))):

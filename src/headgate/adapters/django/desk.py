@@ -125,7 +125,6 @@ class Visitor(Arrival):
         self.method = request.method
         self.path = request.path
         self._query = self.environ.get("QUERY_STRING", "")
-        self._cookies = None
 
     @property
     def scheme(self) -> str:  # type: ignore[override]

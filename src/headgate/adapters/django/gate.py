@@ -14,7 +14,7 @@ from asgiref.sync import async_to_sync
 from django.http import HttpResponse
 
 from headgate.adapters.django.desk import Desk, Question, Visitor
-from headgate.adapters.django.stream import attend, header, streamed
+from headgate.adapters.django.stream import attend, failed, header, streamed
 from headgate.adapters.stay import lines, together
 from headgate.drive import Flow, adrive, drive
 from headgate.rules.live.entry import Entry
@@ -54,8 +54,8 @@ def stay(desk: Desk[Any], keeper: Any, visitor: Visitor, entry: Entry, call: Cal
     try:
         response = told(visitor, entry, untold, (yield partial(call, visitor.source)))
         return (yield from depart(desk, keeper, entry, response))
-    except BaseException:
-        yield partial(keeper.leave, entry, 0)
+    except BaseException as problem:
+        yield partial(keeper.leave, entry, failed(problem))
         raise
 
 
@@ -105,6 +105,7 @@ def depart(desk: Desk[Any], keeper: Any, entry: Entry, response: Any) -> Flow[An
         return response
     if not getattr(response, "is_rendered", True):
         response.add_post_render_callback(partial(later, desk, keeper, entry))
+        response.render = partial(rendered, response.render, partial(spoilt, desk, keeper, entry))
         return response
     if not response.streaming:
         # The body of an answer to HEAD is not sent; servers drop it.
@@ -119,6 +120,21 @@ def depart(desk: Desk[Any], keeper: Any, entry: Entry, response: Any) -> Flow[An
         response = streamed(response)
     attend(keeper, entry, response)
     return response
+
+
+def rendered(render: Callable[[], Any], fail: Callable[[], None]) -> Any:
+    """Render, or say that it has failed: Django calls nobody back then."""
+    try:
+        return render()
+    except BaseException:
+        fail()
+        raise
+
+
+def spoilt(desk: Desk[Any], keeper: Any, entry: Entry) -> None:
+    """Leave without an answer; Django renders in a thread."""
+    leave = async_to_sync(keeper.leave) if desk.awaited else keeper.leave
+    leave(entry, 0)
 
 
 def later(desk: Desk[Any], keeper: Any, entry: Entry, response: Any) -> Any:

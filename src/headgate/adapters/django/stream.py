@@ -8,16 +8,27 @@ from functools import partial
 from typing import Any
 
 from asgiref.sync import async_to_sync, sync_to_async
+from django.core.exceptions import BadRequest, PermissionDenied, SuspiciousOperation
 from django.core.handlers.asgi import ASGIRequest
-from django.http import StreamingHttpResponse
+from django.http import Http404, StreamingHttpResponse
+from django.http.multipartparser import MultiPartParserError
 
 from headgate.adapters.outflow import Outflow, ending
 from headgate.adapters.stay import Outcome, Stay, measured
 from headgate.rules.live.entry import Entry
 from headgate.rules.live.gatekeeper import AsyncGatekeeper, Gatekeeper
 from headgate.rules.live.pieces import cut
+from headgate.rules.live.visit import GONE
 
 Keeper = Gatekeeper | AsyncGatekeeper
+# What Django answers to these.
+STATUSES: dict[type[Exception], int] = {
+    Http404: 404,
+    PermissionDenied: 403,
+    MultiPartParserError: 400,
+    BadRequest: 400,
+    SuspiciousOperation: 400,
+}
 
 END = object()
 
@@ -43,8 +54,24 @@ def attend(keeper: Keeper, entry: Entry, response: Any) -> None:
 
 
 def header(response: Any, name: str) -> str:
-    """A header of an answer."""
+    """A header of an answer; cookies are kept apart from the others."""
+    if name == "set-cookie":
+        return str(response.cookies)
     return str(response.headers.get(name, ""))
+
+
+def failed(problem: BaseException) -> int:
+    """The status that an exception leads to: 499 if there is nobody to answer, 0 if it is unknown.
+
+    Django makes answers of some; REST framework's say which themselves.
+    """
+    if isinstance(problem, (asyncio.CancelledError, GeneratorExit)):
+        return GONE
+    for kind, status in STATUSES.items():
+        if isinstance(problem, kind):
+            return status
+    said = getattr(problem, "status_code", 0)
+    return said if isinstance(said, int) else 0
 
 
 def streamed(response: Any) -> Any:
@@ -88,8 +115,8 @@ class AsyncOutflow:
             self._entry.complete = True
             await self._leave(self._outcome.status)
             raise
-        except BaseException:
-            await self._leave(0)
+        except BaseException as problem:
+            await self._leave(failed(problem))
             raise
 
     def close(self) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from headgate.rules.live.entry import Entry
 from headgate.rules.live.gatekeeper import AsyncGatekeeper
+from headgate.rules.live.visit import GONE
 from headgate.rules.matching.request import Request
 
 
@@ -43,7 +44,7 @@ class Bridge:
         return entry
 
     def _end(self, entry: Entry) -> None:
-        self._ending = asyncio.ensure_future(self._keeper.leave(entry, 0))
+        self._ending = asyncio.ensure_future(self._keeper.leave(entry, GONE))
 
     def _wait(self, doing: Coroutine[Any, Any, Any]) -> Any:
         return asyncio.run_coroutine_threadsafe(doing, self._task.get_loop()).result()

@@ -15,6 +15,7 @@ from headgate.adapters.grpc.status import Metadata
 from headgate.adapters.stay import measured
 from headgate.rules.clients.client import Found
 from headgate.rules.live.entry import Entry
+from headgate.rules.live.visit import GONE
 
 # What codes are in HTTP, by their numbers, as google.rpc has it; all others are 500.
 STATUSES = {
@@ -35,7 +36,6 @@ class Call(Guest):
         self.manners = manners
         self._metadata = details.invocation_metadata or ()
         self._query = ""
-        self._cookies = None
 
     def header(self, name: str) -> str:
         """The metadata of this name; what is binary is not there."""
@@ -77,7 +77,7 @@ def place(peer: str) -> str:
 class Visit:
     """A call while it is inside."""
 
-    __slots__ = ("_context", "_fields", "done", "entry", "measured", "size")
+    __slots__ = ("_context", "_fields", "done", "entry", "left", "measured", "size")
 
     def __init__(self, context: Any, entry: Entry, fields: Metadata) -> None:
         self._context = context
@@ -85,6 +85,8 @@ class Visit:
         self.entry = entry
         self.measured = measured(entry)
         self.done = False
+        # Whether there is nobody to answer any more.
+        self.left = False
         self.size = 0
         # Now, for an application that aborts is not asked again.
         context.set_trailing_metadata(fields)
@@ -109,11 +111,14 @@ class Visit:
         return found if isinstance(found, str) else ""
 
     def status(self) -> int:
-        """How it turned out, in the numbers of HTTP; 0 if it failed and nobody said how."""
+        """How it turned out, in the numbers of HTTP; 0 if it failed and nobody said how.
+
+        499 if the client did not wait for it.
+        """
         code = getattr(self._context, "code", int)() or 0
         number = code if isinstance(code, int) else code.value[0]
         if number == 0:
-            return 200 if self.done else 0
+            return 200 if self.done else GONE if self.left else 0
         return STATUSES.get(number, 500)
 
     def _said(self) -> Metadata:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import aclosing, asynccontextmanager, contextmanager
@@ -60,6 +61,9 @@ class Usher:
         try:
             yield visit
             visit.done = True
+        except BaseException as problem:
+            visit.left = cancelled(problem, context)
+            raise
         finally:
             visit.tell()
             self._keeper.leave(entry, visit.status(), visit.header, visit.size)
@@ -113,6 +117,9 @@ class AsyncUsher:
         try:
             yield visit
             visit.done = True
+        except BaseException as problem:
+            visit.left = cancelled(problem, context)
+            raise
         finally:
             visit.tell()
             await self._keeper.leave(entry, visit.status(), visit.header, visit.size)
@@ -169,6 +176,13 @@ def shape(handler: Any) -> str:
 def awaited(behave: Behaviour) -> bool:
     """Whether it runs in the event loop."""
     return inspect.iscoroutinefunction(behave) or inspect.isasyncgenfunction(behave)
+
+
+def cancelled(problem: BaseException, context: Any) -> bool:
+    """Whether a call ends like this because its client has gone."""
+    if isinstance(problem, (asyncio.CancelledError, GeneratorExit)):
+        return True
+    return not getattr(context, "is_active", lambda: True)()
 
 
 def told(manners: Manners, entry: Entry) -> Metadata:

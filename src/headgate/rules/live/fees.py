@@ -12,6 +12,8 @@ from headgate.rules.model.charge import LATER, Cost
 from headgate.rules.model.match import Match
 
 Number = Callable[[Request], int]
+# A number of more digits is not read.
+LONGEST = 15
 
 
 class Fee:
@@ -81,9 +83,11 @@ def reader(cost: Cost) -> Number | None:
 
 
 def number(said: str) -> int:
-    """The number that is spelled; 1 where there is none."""
+    """The number that is spelled; 1 where there is none, and a great one where it is too long."""
     plain = said.strip()
-    return int(plain) if plain.isascii() and plain.isdigit() and len(plain) < 16 else 1
+    if not plain.isascii() or not plain.isdigit():
+        return 1
+    return int(plain) if len(plain) <= LONGEST else 10**LONGEST
 
 
 def multiplied(cost: Cost, said: int) -> int:

@@ -1,9 +1,9 @@
 """Larder: the last good answers, for when there is nothing better.
 
 Under `over: {degrade: {stale: 60s}}` whoever is refused gets the last good answer to the same
-request of the same key, if it is no older. An answer is kept only if anybody who asks the same may
-have it: a whole 200 to a GET, of at most 64 KiB, without cookies, that does not say it is private,
-and was asked for without credentials.
+request of the same key, if it is no older and the request is a GET or HEAD without credentials. An
+answer is kept only if anybody who asks the same may have it: a whole 200 to a GET, of at most 64
+KiB, without cookies, that does not say it is private, and was asked for without credentials.
 """
 
 from __future__ import annotations
@@ -59,6 +59,8 @@ class Larder:
 
     def find(self, request: Request, key: str, oldest: float) -> Provision | None:
         """The answer to the same request, with its age in headers, if it is not too old."""
+        if request.method not in ("GET", "HEAD") or any(map(request.header, SECRET)):
+            return None
         with self._lock:
             found = self._kept.get(place(request, key))
         if found is None:
@@ -75,7 +77,7 @@ class Larder:
 
 def place(request: Request, key: str) -> Place:
     """Under what an answer is kept: for whom, and all that was asked."""
-    return (key, request.host, request.target, *map(request.header, VARIES))
+    return (key, request.host, request.path, request.asked, *map(request.header, VARIES))
 
 
 def keepable(request: Request, status: int, header: Header, body: bytes) -> bool:

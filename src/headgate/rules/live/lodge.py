@@ -19,6 +19,9 @@ from headgate.rules.watch.sources import Origin, reach
 
 logger = logging.getLogger("headgate")
 
+# Before the names of rules at views, where a store keeps what they count.
+WING = "view:"
+
 Listener = Callable[[Entry], object]
 # Rules themselves, or where they stand: a file, the URL of a server, or `RedisRules`.
 Source = Rules | str | os.PathLike[str] | Origin
@@ -38,6 +41,8 @@ class Lodge:
         self.listeners: tuple[Listener, ...] = ()
         # Others whose rules stand at views: who listens here hears of theirs as well.
         self._wings: list[Lodge] = []
+        self._realm = ""
+        self._wake: Callable[[], object] | None = None
         self._begin()
         follow(self, Lodge._begin)
 
@@ -46,9 +51,12 @@ class Lodge:
         rules = read(source)
         with self._lock:
             url = self._store or rules.store
-            shelf = self._shelf if url == self._shelf.url else Shelf(url, self._own, self._awaited)
+            shelf = self._shelf
+            if url != shelf.url:
+                shelf = Shelf(url, self._own, self._awaited, self._realm)
             book = Ruleset(rules, shelf, self.book.era + 1)
             shelf.keep({rule.name for rule in rules.rules}, book.era)
+            self._rouse(book)
             self._shelf, self.book = shelf, book
         return rules
 
@@ -60,9 +68,33 @@ class Lodge:
         return listener
 
     def join(self, wing: Lodge) -> None:
-        """Have another one's decisions heard of and tallied here, too."""
+        """Have another one's decisions heard of and tallied here, too; it has decided nothing yet.
+
+        In a store that they share, rules of the same name are not the same.
+        """
         wing.listeners = (*wing.listeners, *self.listeners)
+        wing._realm = wing._shelf.realm = WING
         self._wings.append(wing)
+
+    def rouse(self, wake: Callable[[], object]) -> None:
+        """Call `wake` once, before the next decision."""
+        with self._lock:
+            self._wake = wake
+            self._rouse(self.book)
+
+    def _rouse(self, book: Ruleset) -> None:
+        # Where somebody is to be woken, what is asked first has to do it. Others pay nothing.
+        if self._wake is None:
+            return
+
+        def find(request: Any) -> Any:
+            vars(book).pop("find", None)
+            wake, self._wake = self._wake, None
+            if wake is not None:
+                wake()
+            return book.find(request)
+
+        vars(book)["find"] = find
 
     def tell(self, entry: Entry) -> Entry:
         """Let those who listen know; answers the entry."""

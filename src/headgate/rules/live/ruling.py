@@ -9,6 +9,7 @@ from typing import Any
 from headgate.algorithms.limit import Limit
 from headgate.algorithms.token_bucket import TokenBucket
 from headgate.bulkheads.bulkhead import Bulkhead
+from headgate.fork import follow
 from headgate.rules.live.entry import Refusal
 from headgate.rules.live.fees import Fee, fee
 from headgate.rules.live.larder import Larder
@@ -45,6 +46,20 @@ class Lane:
         self.told: Any = None
 
 
+class Crowd:
+    """How many wait for the limits of a rule, in this process."""
+
+    __slots__ = ("__weakref__", "waiting")
+
+    def __init__(self) -> None:
+        self._begin()
+        follow(self, Crowd._begin)
+
+    def _begin(self) -> None:
+        # Those who wait in a parent do not wait in its children.
+        self.waiting = 0
+
+
 class Ruling:
     """One rule, ready to be asked about requests."""
 
@@ -65,8 +80,7 @@ class Ruling:
         self.queue = rule.over.queue if isinstance(rule.over, Wait) else 0
         # The status that the rule will have for a no; 0 if it does not say.
         self.status = 0 if isinstance(rule.over, (Degrade, Redirect)) else int(rule.over.status)
-        # How many wait now.
-        self.waiting = 0
+        self.crowd: Crowd = shelf.thing(era, "crowd", rule.name, None, Crowd)
         self.failures = statuses(rule.breaker.status) if rule.breaker else frozenset()
         # Whether the last good answer is kept, to be given to those who are refused.
         self.larder: Larder | None = None
@@ -109,7 +123,9 @@ class Ruling:
         if self.rule.adaptive is None:
             return []
         terms = self.rule.adaptive
-        found = self._shelf.thing(self._era, "adaptive", self.name, terms, self._adaptive)
+        found = self._shelf.thing(
+            self._era, "adaptive", self.name, (terms, self.queue), self._adaptive
+        )
         return [(found, "")]
 
     def breaker(self) -> Any:
@@ -124,7 +140,8 @@ class Ruling:
         """Places of this process alone, for when those on a server cannot be asked for."""
         make = lambda: Bulkhead(lane.most, queue=self.queue, clock=self._shelf.clock)  # noqa: E731
         title = f"{self.name}@{lane.most}"
-        return self._shelf.thing(self._era, "spare", title, lane.most, make)  # type: ignore[no-any-return]
+        terms = (lane.most, self.queue)
+        return self._shelf.thing(self._era, "spare", title, terms, make)  # type: ignore[no-any-return]
 
     def _simple(self) -> bool:
         # Whether to count is all there is to do, here and now.

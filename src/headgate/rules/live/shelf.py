@@ -29,8 +29,10 @@ LONE = 64
 class Shelf:
     """What is alive on one store, in one colour."""
 
-    def __init__(self, url: str, clock: Clock | None, awaited: bool) -> None:
+    def __init__(self, url: str, clock: Clock | None, awaited: bool, realm: str = "") -> None:
         self.url = url
+        # What the names of all that is here begin with in the store.
+        self.realm = realm
         self.clock = clock
         # Whether what is asked has to be awaited: a server, from an event loop.
         self.near = url.startswith(("memory:", "shared:"))
@@ -104,16 +106,17 @@ class Shelf:
         kind = AsyncLimiter if self.far else Limiter
         if self._store is None:
             self._store = named(self.url, self.far)
-        store = self._store
+        store, title = self._store, f"{self.realm}{name}"
         if isinstance(store, MemoryStore):
             # In memory this shelf is what names are for.
-            name, store = "", self._lone if alone else store
-        return kind(*limits, store=store, name=name, clock=self.clock, when_unavailable=mode)
+            title, store = "", self._lone if alone else store
+        return kind(*limits, store=store, name=title, clock=self.clock, when_unavailable=mode)
 
     def _bulkhead(self, name: str, limit: int, queue: int) -> Any:
         kind = AsyncBulkhead if self.far else Bulkhead
         store = self.url.removeprefix("leased+")
-        return kind(limit, queue=queue, store=store, name=name, clock=self.clock)
+        title = f"{self.realm}{name}"
+        return kind(limit, queue=queue, store=store, name=title, clock=self.clock)
 
     def _begin(self) -> None:
         # In a forked child nobody holds the lock.

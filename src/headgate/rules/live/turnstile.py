@@ -53,7 +53,8 @@ class Turnstile:
         limiter = self.limiter
         if lane is None:
             lane = self.ruling.lane(self.plan(request) if self.ruling.plans else "", key)
-            if lane is None:
+            if lane is None or lane.limiter is None:
+                # There is no limit for it.
                 self.tally.passed += 1
                 return entry
             limiter = lane.limiter

@@ -98,10 +98,22 @@ def pour(entry: Entry, size: int, hands: Hands) -> Flow[None]:
 
 
 def draw(limiter: Any, key: str, size: int, hands: Hands) -> Flow[Any]:
-    """Book so many bytes. Where nobody may be let through unasked, wait for who can be asked."""
+    """Book so many bytes. Where nobody may be let through unasked, wait for who can be asked.
+
+    If there are more of them than ever fit, because rules have changed, they are paid for in parts.
+    """
     while True:
         booking = yield partial(limiter.reserve, key, size)
-        if booking.decision.reason != "unavailable":
+        reason = booking.decision.reason
+        if reason == "never":
+            part = max(1, min(limit.limit for limit in limiter.limits))
+            booking = yield partial(limiter.reserve, key, part)
+            reason = booking.decision.reason
+            if reason == "":
+                yield partial(hands.sleep, booking.wait)
+                size -= part
+                continue
+        if reason != "unavailable":
             return booking
         yield partial(hands.sleep, SOON)
 
@@ -122,7 +134,7 @@ def ask(entry: Entry, rulings: Sequence[Ruling], plan: Plan, later: Later) -> Fl
             lane = ruling.lane(plan(request) if ruling.plans else "", key)
             if lane is not None and lane.limiter is not None:
                 yield from take(entry, ruling, lane, key)
-            if lane is not None and lane.bandwidth is not None:
+            if lane is not None and lane.bandwidth is not None and ruling.enforced(key):
                 entry.bandwidth = (*entry.bandwidth, (lane.bandwidth, key))
             if rule.concurrent or rule.adaptive or rule.breaker:
                 later.append((ruling, lane, key))
@@ -138,14 +150,16 @@ def take(entry: Entry, ruling: Ruling, lane: Lane, key: str) -> Flow[None]:
     if ruling.fee.pends(entry.request):
         decision = yield partial(limiter.peek, key, cost)
     else:
-        booking = yield partial(limiter.reserve, key, cost, ruling.patience)
+        # Who tries a rule out waits for nobody.
+        patience = ruling.patience if ruling.patience and ruling.enforced(key) else 0.0
+        booking = yield partial(limiter.reserve, key, cost, patience)
         decision = booking.decision
     entry.passes = (*entry.passes, Pass(ruling, lane, key, cost, decision, booking))
     if not decision:
         refuse(entry, ruling, key, refusal(ruling, decision))
         return
     wait = decision.retry_after if booking is not None else 0.0
-    if wait > 0.0 and ruling.waiting >= ruling.queue:
+    if wait > 0.0 and ruling.crowd.waiting >= ruling.queue:
         refuse(entry, ruling, key, Refusal("capacity", ruling.rule, ruling.status, wait))
     entry.waited = max(entry.waited, wait)
 
@@ -154,12 +168,12 @@ def rest(entry: Entry, hands: Hands) -> Flow[None]:
     """Wait until all that was booked is due."""
     waiting = [one.ruling for one in entry.passes if one.decision.retry_after > 0.0]
     for ruling in waiting:
-        ruling.waiting += 1
+        ruling.crowd.waiting += 1
     try:
         yield partial(hands.sleep, entry.waited)
     finally:
         for ruling in waiting:
-            ruling.waiting -= 1
+            ruling.crowd.waiting -= 1
 
 
 def hold(entry: Entry, ruling: Ruling, lane: Lane | None, key: str, hands: Hands) -> Flow[None]:
@@ -168,7 +182,7 @@ def hold(entry: Entry, ruling: Ruling, lane: Lane | None, key: str, hands: Hands
     places = [] if lane is None or lane.bulkhead is None else [(lane.bulkhead, key)]
     for bulkhead, name in [*places, *ruling.guards()]:
         try:
-            slot = yield from occupy(bulkhead, name, ruling, lane, hands)
+            slot = yield from occupy(bulkhead, name, ruling, lane, key, hands)
         except BulkheadFull as full:
             mine = ruling.key is not None and name == key and full.reason != "queue"
             kind = "limit" if mine else "capacity"
@@ -183,9 +197,12 @@ def hold(entry: Entry, ruling: Ruling, lane: Lane | None, key: str, hands: Hands
             return
 
 
-def occupy(bulkhead: Any, name: str, ruling: Ruling, lane: Lane | None, hands: Hands) -> Flow[Any]:
+def occupy(
+    bulkhead: Any, name: str, ruling: Ruling, lane: Lane | None, key: str, hands: Hands
+) -> Flow[Any]:
     """A place in one bulkhead; where its store cannot be asked, as the rule will have it."""
-    slot = bulkhead.hold(name, ruling.patience)
+    patience = ruling.patience if ruling.patience and ruling.enforced(key) else 0.0
+    slot = bulkhead.hold(name, patience)
     try:
         yield partial(hands.hold, slot)
     except StoreUnavailable:
@@ -194,7 +211,7 @@ def occupy(bulkhead: Any, name: str, ruling: Ruling, lane: Lane | None, hands: H
             raise
         if mode == "allow":
             return None
-        slot = ruling.spare(lane).hold(name, ruling.patience)
+        slot = ruling.spare(lane).hold(name, patience)
         yield partial(hands.hold, slot)
     return slot
 
@@ -243,9 +260,12 @@ def account(
         return
     if not ruling.fee.later or one.lane.limiter is None or not one.decision:
         return
-    cost = ruling.fee.charge(request, header, size)
+    limiter = one.lane.limiter
+    # More than a limit can owe is as much as it can.
+    most = min([limit.heaviest for limit in limiter.limits], default=0)
+    cost = min(most, ruling.fee.charge(request, header, size))
     if cost:
-        yield partial(one.lane.limiter.debit, one.key, cost)
+        yield partial(limiter.debit, one.key, cost)
 
 
 def settle(slot: Any, status: int) -> None:

@@ -41,6 +41,7 @@ class Request:
 
     __slots__ = (
         "_address",
+        "_arguments",
         "_client",
         "_cookies",
         "_headers",
@@ -52,6 +53,10 @@ class Request:
         "path",
         "scheme",
     )
+
+    # Taken apart when they are first asked for.
+    _arguments: dict[str, str]
+    _cookies: dict[str, str]
 
     def __init__(
         self,
@@ -70,8 +75,7 @@ class Request:
         self.path = path
         self.scheme = scheme
         self._headers = gathered(headers) if headers else {}
-        self._query: str | bytes | dict[str, str] = query
-        self._cookies: dict[str, str] | None = None
+        self._query = query
         self._host = hostname(host) if type(host) is str else host
         self._client = client
         self._address = address
@@ -87,25 +91,25 @@ class Request:
 
         Of the query 100 arguments within 8 KiB are looked at; what comes after is not there.
         """
-        known = self._query
-        if not isinstance(known, dict):
-            known = self._query = arguments(known)
+        try:
+            known = self._arguments
+        except AttributeError:
+            known = self._arguments = arguments(self._query)
         return known.get(name, "")
 
     def cookie(self, name: str) -> str:
         """The first cookie of this name; 100 of them within 8 KiB are looked at."""
-        known = self._cookies
-        if known is None:
+        try:
+            known = self._cookies
+        except AttributeError:
             known = self._cookies = cookies(self.header("cookie"))
         return known.get(name, "")
 
     @property
-    def target(self) -> str:
-        """What is asked for: the path and the query, as it came."""
-        asked = self._query
-        if isinstance(asked, dict):
-            asked = "&".join([f"{name}={value}" for name, value in sorted(asked.items())])
-        return f"{self.path}?{asked.decode('latin-1') if isinstance(asked, bytes) else asked}"
+    def asked(self) -> str:
+        """The query, as it came."""
+        query = self._query
+        return query.decode("latin-1") if isinstance(query, bytes) else query
 
     @property
     def size(self) -> int:

@@ -194,18 +194,14 @@ class Watcher:
         keeper = self._keeper()
         if not self._wanted or keeper is None:
             return
-        book = keeper.lodge.book
+        keeper.lodge.rouse(self._wake)
 
-        def find(request: Any) -> Any:
-            vars(book).pop("find", None)
-            try:
-                if self._wanted:
-                    self.start()
-            except RuntimeError:
-                logger.exception("rules are not watched: there is no thread to be had")
-            return book.find(request)
-
-        vars(book)["find"] = find
+    def _wake(self) -> None:
+        try:
+            if self._wanted:
+                self.start()
+        except RuntimeError:
+            logger.exception("rules are not watched: there is no thread to be had")
 
     def _ring(self) -> None:
         # Whoever was interrupted may hold any lock, so only the thread does what there is to do.
