@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from typing import Any
+
+import pytest
+
+from headgate import SharedStore
 from headgate.adapters.annex import Annex, Terms
 from headgate.rules.live.gatekeeper import Gatekeeper
 from headgate.rules.matching.request import Request
@@ -78,3 +84,25 @@ def test_new_rules_of_the_file_are_followed_once() -> None:
     annex.find(terms, "a")
 
     assert (followed.headers, annex.keeper.rules is followed) == (("x-delta",), True)
+
+
+@pytest.mark.parametrize("terms", [{"rate": "4/day"}, {"rate": (), "concurrent": 1}])
+def test_a_view_that_has_the_name_of_a_rule_of_the_file_counts_for_itself(
+    terms: dict[str, Any],
+) -> None:
+    store = f"shared://annex-{os.getpid()}"
+    rate, fields = terms["rate"], {word: terms[word] for word in terms if word != "rate"}
+    lead = Gatekeeper(Rules([Rule("login", limit=rate, **fields)]), store)
+    annex = Annex(Gatekeeper, lead, store)
+    name = annex.find(Terms(rate, fields), "login")
+
+    entries = [(lead, lead.enter(Request()))]
+    entries += [(annex.keeper, annex.keeper.enter(Request(headers={"headgate-view": name})))]
+    for keeper, entry in entries:
+        keeper.leave(entry)
+    SharedStore(store.removeprefix("shared://")).remove()
+
+    assert [bool(entry) for _, entry in entries] == [True, True]
+    assert [one.remaining for _, entry in entries for one in entry.decisions.values()] == (
+        [3, 3] if rate else []
+    )

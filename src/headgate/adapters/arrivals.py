@@ -72,7 +72,7 @@ class Guest(Request):
     """A request that a server has taken in; who it is from is found out if a rule asks.
 
     `source` is what the functions that know the user and the plan are given. Each kind says in
-    `_locate` where its client stands.
+    `_peer` who has connected, and in `_locate` who the client is.
     """
 
     __slots__ = ("manners", "source")
@@ -99,6 +99,11 @@ class Guest(Request):
         return found if isinstance(found, str) else self._find("_plan", found)
 
     @property
+    def vouched(self) -> bool:
+        """Whether headers were written by a proxy that is believed."""
+        return self.manners.client.meet(self._peer())[1]
+
+    @property
     def host(self) -> str:
         """The host that is asked for, in lower case and without its port."""
         return hostname(self.header("host"))
@@ -112,6 +117,9 @@ class Guest(Request):
     def address(self) -> str:
         """The client's whole address."""
         return self._locate().address
+
+    def _peer(self) -> str | None:
+        raise NotImplementedError
 
     def _locate(self) -> Found:
         raise NotImplementedError
@@ -140,6 +148,10 @@ class Arrival(Guest):
     def scheme(self) -> str:  # type: ignore[override]
         """The scheme, such as https."""
         return str(self.environ.get("wsgi.url_scheme", "http"))
+
+    def _peer(self) -> str | None:
+        peer: str | None = self.environ.get("REMOTE_ADDR")
+        return peer
 
     def _locate(self) -> Found:
         client = self.manners.client

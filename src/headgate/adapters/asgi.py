@@ -119,6 +119,10 @@ class Arrival(Guest):
         wanted = name.encode("latin-1")
         return [value for word, value in self.source["headers"] if word == wanted]
 
+    def _peer(self) -> str | None:
+        peer = self.source.get("client")
+        return peer[0] if peer else None
+
     def _locate(self) -> Found:
         peer = self.source.get("client")
         client = self.manners.client

@@ -74,9 +74,8 @@ class Reply:
         try:
             await app(self._scope, self._ear.receive, self.send)
         except BaseException as problem:
-            # What was begun has failed, unless there is nobody to answer any more.
-            left = isinstance(problem, asyncio.CancelledError) or self._ear.left
-            self.status = GONE if left else 0
+            # What was begun has failed; who is cancelled has nobody to answer any more.
+            self.status = GONE if isinstance(problem, asyncio.CancelledError) else 0
             raise
         finally:
             self._ear.close()
@@ -111,9 +110,12 @@ class Reply:
     async def leave(self) -> None:
         """Give back what is held. Once: a second time there is nothing left."""
         parties, self.parties = self.parties, []
+        # An application that fails because its client has gone has not failed.
+        failed = self.status == 0 or self.status >= 500
+        status = GONE if failed and self._ear.left else self.status
         async with AsyncExitStack() as stack:
             for keeper, entry in parties:
-                stack.push_async_callback(keeper.leave, entry, self.status, self.header, self.size)
+                stack.push_async_callback(keeper.leave, entry, status, self.header, self.size)
 
     def _head(self, message: Message) -> Message:
         self.status = message.get("status", 101)

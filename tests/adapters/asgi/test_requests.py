@@ -278,3 +278,21 @@ def test_an_application_without_a_lifespan_may_say_so(clock: ManualClock) -> Non
 
     with pytest.raises(NotImplementedError, match="lifespan"):
         call(HeadgateMiddleware(refuse, Rules(), clock=clock), type="lifespan")
+
+
+@pytest.mark.parametrize(
+    ("peer", "limits"), [("10.0.0.1", [200, 200, 200]), ("192.0.2.1", [200, 429, 429])]
+)
+def test_a_plan_in_a_header_is_believed_where_a_trusted_proxy_has_written_it(
+    peer: str, limits: list[int], clock: ManualClock
+) -> None:
+    rules = Rules(
+        [Rule("api", limit="1/h")],
+        plan="header.x-plan",
+        plans={"vip": "unlimited"},
+        client={"trusted_proxies": ["10.0.0.0/8"]},
+    )
+    app = HeadgateMiddleware(Welcome(), rules, clock=clock)
+    scope = {"client": (peer, 5000), "headers": [(b"x-plan", b"vip")]}
+
+    assert [call(app, **scope).status for _ in range(3)] == limits

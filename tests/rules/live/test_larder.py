@@ -142,3 +142,40 @@ def test_a_rule_without_staleness_keeps_nothing() -> None:
     shop.serve()
 
     assert shop.ask().spare is None
+
+
+@pytest.mark.parametrize(
+    ("facts", "given"),
+    [
+        ({"method": "GET"}, True),
+        ({"method": "HEAD"}, True),
+        ({"method": "POST"}, False),
+        ({"method": "DELETE"}, False),
+        ({"headers": {"authorization": "Bearer 1"}}, False),
+        ({"headers": {"cookie": "session=1"}}, False),
+    ],
+)
+def test_an_old_answer_is_for_those_who_only_look(facts: dict[str, Any], given: bool) -> None:
+    shop = Shop()
+    shop.serve()
+
+    assert (shop.ask(**facts).spare is not None) is given
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("v=1&id=1&id=666", "v=1&id=1"),
+        ("a=1%26b%3D2&v=1", "a=1&b=2&v=1"),
+        ("v=1&v=2", "v=1&v=3"),
+        ("v=%31", "v=1"),
+    ],
+)
+def test_another_query_is_another_question_whatever_rules_have_read_of_it(
+    first: str, second: str
+) -> None:
+    shop = Shop(match={"query.v": "1"})
+    shop.serve(query=first)
+
+    assert shop.ask(query=second).spare is None
+    assert shop.ask(query=first).spare is not None

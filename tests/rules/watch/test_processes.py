@@ -16,6 +16,7 @@ import pytest
 
 from headgate import SharedStore
 from headgate.rules.live.gatekeeper import Gatekeeper
+from headgate.rules.model.rules import Rules
 from headgate.rules.watch.watcher import WATCHING, Watcher
 from tests.rules.watch.scenes import API, Desk, left, limited, replace, spelled, version, visit
 from tests.servers.waiting import until
@@ -155,6 +156,21 @@ def test_a_forked_child_has_a_watcher_of_its_own_from_its_first_request_on(
         until(lambda: watcher._seen, "the first look")
         assert together([work]) == [([], version(OLD), ["headgate-rules"])]
         assert (threads(), desk.keeper.version) == (["headgate-rules"], version(OLD))
+
+
+def test_a_child_that_changes_rules_before_its_first_request_watches_all_the_same(
+    tmp_path: Path,
+) -> None:
+    desk = Desk(tmp_path, OLD)
+
+    def work() -> tuple[str, list[str]]:
+        desk.keeper.change(Rules.read(NEW, "json"))
+        first = visit(desk.keeper).version
+        return first, threads()
+
+    with Watcher(desk.keeper, desk.file, 3600.0, 0.0) as watcher:
+        until(lambda: watcher._seen, "the first look")
+        assert together([work]) == [(version(NEW), ["headgate-rules"])]
 
 
 def threads() -> list[str]:

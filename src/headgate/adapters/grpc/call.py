@@ -57,9 +57,12 @@ class Call(Guest):
         found = [value for word, value in self._metadata if word == name]
         return [value for value in found if isinstance(value, str)]
 
+    def _peer(self) -> str | None:
+        return place(self.source.peer())
+
     def _locate(self) -> Found:
         client = self.manners.client
-        found, trusted = client.meet(place(self.source.peer()))
+        found, trusted = client.meet(self._peer())
         return client.follow(found, self._all(client.header)) if trusted else found
 
 

@@ -15,6 +15,8 @@ from headgate.rules.model.rules import Rules
 
 # So many sets of rules that are met together are kept at hand.
 REMEMBERED = 10_000
+# What a client writes as it likes, unless a proxy writes it anew.
+WRITTEN = ("header", "cookie", "query")
 # A longer path is not worth remembering.
 LONGEST = 256
 
@@ -28,7 +30,7 @@ class Ruleset:
         self.version = rules.digest
         self.rulings = [Ruling(rule, rules.plans, shelf, era) for rule in rules.rules]
         # Where the plan of a request stands, if it is not the app that says it.
-        self._booked = Fact.parse(rules.plan).reader() if rules.plan not in ("", "plan") else None
+        self._booked = booked(rules)
         self.plan: Callable[[Request], str] = planned
         for ruling in self.rulings:
             if ruling.simple:
@@ -81,6 +83,20 @@ def facts(rule: Rule) -> set[str]:
     """What has to be known of a request to say whether it meets a rule."""
     said = {*rule.match.conditions, *rule.match.exceptions}
     return said if rule.when is None else said | {str(fact) for fact in rule.when.facts}
+
+
+def booked(rules: Rules) -> Callable[[Request], str] | None:
+    """What reads the plan off a request, where the rules say where it stands.
+
+    Where there are proxies that are believed, what the client itself could write is not.
+    """
+    if rules.plan in ("", "plan"):
+        return None
+    fact = Fact.parse(rules.plan)
+    read = fact.reader()
+    if fact.family not in WRITTEN or not rules.client.trusted_proxies:
+        return read
+    return lambda request: read(request) if request.vouched else ""
 
 
 def planned(request: Request) -> str:
