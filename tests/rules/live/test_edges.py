@@ -139,8 +139,8 @@ def test_nobody_waits_in_a_child_because_they_do_in_its_parent() -> None:
     def fork() -> None:
         child = os.fork()
         if child == 0:
-            waiting = keeper.lodge.book.rulings[0].crowd.waiting
-            os._exit(waiting)
+            crowd = keeper.lodge.book.rulings[0].crowd
+            os._exit(99 if crowd is None else crowd.waiting)
         codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
     clock.meanwhile = [fork]

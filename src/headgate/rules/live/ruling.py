@@ -80,7 +80,9 @@ class Ruling:
         self.queue = rule.over.queue if isinstance(rule.over, Wait) else 0
         # The status that the rule will have for a no; 0 if it does not say.
         self.status = 0 if isinstance(rule.over, (Degrade, Redirect)) else int(rule.over.status)
-        self.crowd: Crowd = shelf.thing(era, "crowd", rule.name, None, Crowd)
+        self.crowd: Crowd | None = None
+        if isinstance(rule.over, Wait):
+            self.crowd = shelf.thing(era, "crowd", rule.name, None, Crowd)
         self.failures = statuses(rule.breaker.status) if rule.breaker else frozenset()
         # Whether the last good answer is kept, to be given to those who are refused.
         self.larder: Larder | None = None

@@ -159,21 +159,22 @@ def take(entry: Entry, ruling: Ruling, lane: Lane, key: str) -> Flow[None]:
         refuse(entry, ruling, key, refusal(ruling, decision))
         return
     wait = decision.retry_after if booking is not None else 0.0
-    if wait > 0.0 and ruling.crowd.waiting >= ruling.queue:
+    if wait > 0.0 and ruling.crowd is not None and ruling.crowd.waiting >= ruling.queue:
         refuse(entry, ruling, key, Refusal("capacity", ruling.rule, ruling.status, wait))
     entry.waited = max(entry.waited, wait)
 
 
 def rest(entry: Entry, hands: Hands) -> Flow[None]:
     """Wait until all that was booked is due."""
-    waiting = [one.ruling for one in entry.passes if one.decision.retry_after > 0.0]
-    for ruling in waiting:
-        ruling.crowd.waiting += 1
+    granted = [one for one in entry.passes if one.decision and one.decision.retry_after > 0.0]
+    crowds = [one.ruling.crowd for one in granted if one.ruling.crowd is not None]
+    for crowd in crowds:
+        crowd.waiting += 1
     try:
         yield partial(hands.sleep, entry.waited)
     finally:
-        for ruling in waiting:
-            ruling.crowd.waiting -= 1
+        for crowd in crowds:
+            crowd.waiting -= 1
 
 
 def hold(entry: Entry, ruling: Ruling, lane: Lane | None, key: str, hands: Hands) -> Flow[None]:
