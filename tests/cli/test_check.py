@@ -47,20 +47,85 @@ rules:
     key: user
     rollout: 25%
 """
-TABLE = [
-    ["rule", "meets", "key", "may", "over", "mode"],
-    ["banned", "client.ip 203.0.113.0/24", "-", "nothing (403)", "-", "enforce"],
-    ["login", "POST /login", "client.ip", "5/min by sliding_log", "reject", "enforce"],
-    [
-        "api",
-        "/v1/** /v2/**, not method OPTIONS, when size > 10",
-        "header.x-user, client.ip",
-        "20/s burst 40 by token_bucket and 10000/day by gcra",
-        "degrade (body)",
-        "shadow",
-    ],
-    ["all", "all", "user", "50 at once and 1MB/s of the answer", "wait 2s", "enforce for 25%"],
-]
+TABLE = """\
+rule    meets                     key                       may                   over            mode
+banned  client.ip 203.0.113.0/24  -                         nothing (403)         -               enforce
+login   POST /login               client.ip                 5/min by sliding_log  reject          enforce
+api     /v1/** /v2/**             header.x-user, client.ip  20/s burst 40         degrade (body)  shadow
+        not method OPTIONS                                  10000/day by gcra
+        when size > 10
+all     all                       user                      50 at once            wait 2s         enforce for 25%
+                                                            1MB/s of the answer
+"""  # noqa: E501 - as wide as it is
+FULL = """\
+version: 1
+store: redis://cache.example/1
+client: {trusted_proxies: [10.0.0.0/8]}
+plans:
+  vip: unlimited
+  free: {api: 5/s burst 10, login: {limit: [4/min, {rate: 9/h, by: gcra}]}, files: 1KB/s}
+rules:
+  - name: login
+    match: {method: POST, path: /login}
+    key: client.ip
+    limit: 5/min
+    by: sliding_log
+    counts: {status: [401, 4xx]}
+    overrides:
+      192.0.2.1: unlimited
+      192.0.2.2: 9/min
+      192.0.2.3: {rate: 8/min, by: gcra}
+      192.0.2.4: 7/min
+      192.0.2.5: 6/min
+  - name: api
+    group: g
+    match: {path: /v1/**}
+    key: header.x-user
+    empty_key: share
+    limit:
+      - {rate: 1000/day, by: fixed_window, calendar: day, zone: Europe/Paris}
+      - {rate: 9000/30day, by: fixed_window, calendar: month}
+      - {rate: 9/s, burst: 20, initial: 0, borrow: true}
+    cost:
+      - {path: /v1/search, units: 5}
+      - {method: POST, by: body, per: 1KB, most: 100}
+      - {units: 2, by: header.x-items, most: 50}
+      - 3
+    when_unavailable: deny
+  - name: files
+    group: g
+    match: {path: /**}
+    key: user
+    bandwidth: 100KB/s
+    concurrent: 5
+    overrides: {root: {concurrent: 50, bandwidth: 1MB/s}}
+"""
+FULLY = """\
+rule   meets             key             may
+login  POST /login       client.ip       5/min by sliding_log
+                                         counts only 401 or 4xx
+                                         key 192.0.2.1: unlimited
+                                         key 192.0.2.2: 9/min
+                                         key 192.0.2.3: 8/min by gcra
+                                         and 2 more
+                                         plan vip: unlimited
+                                         plan free: 4/min and 9/h by gcra
+api    /v1/**            header.x-user   1000 a calendar day in Europe/Paris
+       first of group g  without: share  9000 a calendar month
+                                         9/s burst 20 (initial 0, borrow true)
+                                         costs 5 for /v1/search
+                                         costs body / 1000 up to 100 for POST
+                                         costs 2 x header.x-items up to 50
+                                         costs 3
+                                         plan vip: unlimited
+                                         plan free: 5/s burst 10
+                                         without store: deny
+files  /**               user            5 at once
+       first of group g                  100KB/s of the answer
+                                         key root: 50 at once and 1MB/s of the answer
+                                         plan vip: unlimited
+                                         plan free: 1KB/s
+"""
 BAD = """\
 version: 1
 store: redis://me:hunter2@host/zero
@@ -107,28 +172,64 @@ def rows(text: str) -> list[list[str]]:
 def test_good_rules_are_told_in_a_table() -> None:
     result = check(GOOD)
 
-    told = rows(result.stdout)
+    head, table, _ = result.stdout.split("\n\n")
     assert result.exit_code == 0
-    assert told[0][0].startswith("rules.yaml: 4 rules, version ")
-    assert told[0][0].endswith(", kept in redis://***@cache.example/1")
-    assert told[1:6] == TABLE
+    assert head.startswith("rules.yaml: 4 rules, version ")
+    assert head.endswith(", kept in redis://***@cache.example/1")
+    assert f"{table}\n" == TABLE
+
+
+def test_all_that_a_rule_does_is_told_and_columns_that_say_nothing_are_not() -> None:
+    result = check(FULL)
+
+    assert result.exit_code == 0
+    assert f"{result.stdout.split(2 * chr(10))[1]}\n" == FULLY
+
+
+def test_usual_rules_fit_into_a_terminal_of_80_columns() -> None:
+    rules = """\
+version: 1
+rules:
+  - {name: banned, match: {client.ip: 203.0.113.0/24}, deny: true}
+  - {name: login, match: {method: POST, path: /login}, key: client.ip, limit: 5/min, by: sliding_log}
+  - {name: api, match: {path: /v1/**}, key: header.x-api-key, limit: [20/s burst 40, 10000/day]}
+"""  # noqa: E501 - a rule in a line
+
+    lines = check(rules).stdout.partition("\nwarning: ")[0].splitlines()
+
+    assert max(map(len, lines)) <= 80
 
 
 def test_the_routes_that_rules_name_are_told_with_the_rules_they_meet() -> None:
     result = check(GOOD)
 
-    assert rows(result.stdout)[6:] == [
+    also = "api (if not method OPTIONS, size > 10)"
+    assert rows(result.stdout.split("\n\n")[2]) == [
         ["route", "rules"],
         ["POST /login", "banned (if client.ip 203.0.113.0/24), login, all"],
-        ["GET /v1/**", "banned (if client.ip 203.0.113.0/24), api (if size > 10), all"],
-        ["GET /v2/**", "banned (if client.ip 203.0.113.0/24), api (if size > 10), all"],
+        ["any /v1/**", f"banned (if client.ip 203.0.113.0/24), {also}, all"],
+        ["any /v2/**", f"banned (if client.ip 203.0.113.0/24), {also}, all"],
+    ]
+
+
+def test_a_route_of_any_method_meets_the_rules_of_one_perhaps() -> None:
+    rules = """\
+version: 1
+rules:
+  - {name: a, group: g, match: {path: /a, method: POST}, limit: 5/s}
+  - {name: b, group: g, match: {path: /a}, limit: 6/s}
+"""
+
+    assert rows(check(rules).stdout)[-2:] == [
+        ["POST /a", "a"],
+        ["any /a", "a (if method POST), b"],
     ]
 
 
 def test_the_routes_that_are_asked_for_are_told_instead() -> None:
     result = check(GOOD, "--route", "options /v1/x", "--route", "/login", "--route", "POST /login")
 
-    assert rows(result.stdout)[7:] == [
+    assert rows(result.stdout.split("\n\n")[2])[1:] == [
         ["OPTIONS /v1/x", "banned (if client.ip 203.0.113.0/24), all"],
         ["GET /login", "banned (if client.ip 203.0.113.0/24), all"],
         ["POST /login", "banned (if client.ip 203.0.113.0/24), login, all"],
@@ -180,11 +281,41 @@ def test_all_of_it_in_json() -> None:
         "rule": "login",
         "meets": "POST /login",
         "key": "client.ip",
-        "may": "5/min by sliding_log",
+        "may": {"limit": [{"rate": "5/min", "by": "sliding_log"}]},
         "over": "reject",
         "mode": "enforce",
+        "group": "",
+        "when_unavailable": "local",
     }
+    assert told["rules"][0]["may"] == {"deny": True}
+    assert told["rules"][3]["may"] == {"concurrent": 50, "bandwidth": "1MB/s"}
     assert [one["rule"] for one in told["routes"][0]["rules"]] == ["banned", "login", "all"]
+
+
+def test_limits_in_json_are_objects() -> None:
+    login, api, files = json.loads(check(FULL, "--json").stdout)["rules"]
+
+    assert api["may"] == {
+        "limit": [
+            {"rate": "1000/day", "by": "fixed_window", "calendar": "day", "zone": "Europe/Paris"},
+            {"rate": "9000 per 30day", "by": "fixed_window", "calendar": "month"},
+            {"rate": "9/s", "by": "token_bucket", "burst": 20, "initial": 0, "borrow": True},
+        ],
+        "cost": [
+            {"path": "/v1/search", "units": 5},
+            {"method": "POST", "by": "body", "per": 1000, "most": 100},
+            {"units": 2, "by": "header.x-items", "most": 50},
+            3,
+        ],
+        "plans": {
+            "vip": "unlimited",
+            "free": {"limit": [{"rate": "5/s burst 10", "by": "token_bucket"}]},
+        },
+    }
+    assert (api["group"], api["when_unavailable"]) == ("g", "deny")
+    assert login["may"]["counts"] == {"status": [401, "4xx"]}
+    assert login["may"]["overrides"]["192.0.2.3"] == {"limit": [{"rate": "8/min", "by": "gcra"}]}
+    assert files["may"]["overrides"] == {"root": {"concurrent": 50, "bandwidth": "1MB/s"}}
 
 
 def test_what_is_broken_in_json() -> None:

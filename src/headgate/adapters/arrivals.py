@@ -8,18 +8,25 @@ waitress, Werkzeug's and Django's own; that of `wsgiref` does not. Nothing here 
 
 from __future__ import annotations
 
+import inspect
+import logging
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from headgate.adapters.http.herald import Herald
+from headgate.adapters.http.herald import Herald, composed
 from headgate.rules.clients.client import Client, Found
+from headgate.rules.live.entry import Refusal
 from headgate.rules.live.gatekeeper import AsyncGatekeeper, Gatekeeper
+from headgate.rules.matching.facts import Fact
 from headgate.rules.matching.request import Request, hostname
 from headgate.rules.model.rules import Rules
 
 Environ = Mapping[str, Any]
 Finder = Callable[[Any], object]
+F = TypeVar("F", bound=Callable[..., object])
+
+logger = logging.getLogger("headgate")
 
 # The name under which rules of a view ask for it; no client can send what stands there.
 VIEW = "headgate-view"
@@ -43,15 +50,18 @@ class Manners(NamedTuple):
 class Reception:
     """Reads requests and answers them as the rules of a gatekeeper will have it.
 
-    `user` and `plan` are functions that say who a request is from and what they have booked.
+    `user` and `plan` are functions that say who a request is from and what they have booked. They
+    are not awaited.
     """
 
-    __slots__ = ("_manners", "_plan", "_user", "keeper")
+    __slots__ = ("_manners", "_missed", "_plan", "_user", "keeper")
 
     def __init__(self, keeper: Gatekeeper | AsyncGatekeeper, user: Finder, plan: Finder) -> None:
         self.keeper = keeper
-        self._user = user
-        self._plan = plan
+        self._user = plain("user", user)
+        self._plan = plain("plan", plan)
+        # The rules that somebody without a key has met.
+        self._missed: set[str] = set()
         self._manners = self._learn()
 
     @property
@@ -62,9 +72,23 @@ class Reception:
             manners = self._manners = self._learn()
         return manners
 
+    def miss(self, refusal: Refusal) -> None:
+        """Take note of a request without a key; log once if a rule counts by users it never saw."""
+        rule = refusal.rule
+        if rule.name in self._missed:
+            return
+        self._missed.add(rule.name)
+        tally = self.keeper.tallies().get(rule.name)
+        if Fact("user") in composed(rule.key) and (tally is None or not tally.passed):
+            logger.warning(
+                'rule "%s" counts by user, and no request so far had one; say who requests are '
+                'from with user=, or HEADGATE["USER"] in Django',
+                rule.name,
+            )
+
     def _learn(self) -> Manners:
         rules = self.keeper.rules
-        herald = Herald(rules.headers, self.keeper.lodge.clock.now)
+        herald = Herald(rules.headers, self.keeper.lodge.clock.now, missed=self.miss)
         return Manners(rules, herald, rules.client, self._user, self._plan)
 
 
@@ -86,7 +110,7 @@ class Guest(Request):
         try:
             return self._user  # type: ignore[return-value]
         except AttributeError:
-            self._user = text(self.manners.user(self.source))
+            self._user = text(self.manners.user(self.source), "user")
             return self._user
 
     @property
@@ -95,7 +119,7 @@ class Guest(Request):
         try:
             found = self._plan
         except AttributeError:
-            found = self._plan = text(self.manners.plan(self.source))
+            found = self._plan = text(self.manners.plan(self.source), "plan")
         return found if isinstance(found, str) else self._find("_plan", found)
 
     @property
@@ -174,6 +198,30 @@ def pathname(environ: Environ) -> str:
     return path if path.isascii() else path.encode("latin-1", "replace").decode("utf-8", "replace")
 
 
-def text(found: object) -> str:
-    """What somebody said, as a text: None is nothing."""
-    return "" if found is None else str(found)
+def text(found: object, word: str) -> str:
+    """The user or plan that a function has found, as a text: None is nothing."""
+    if found is None or isinstance(found, (str, int)):
+        return "" if found is None else str(found)
+    if not hasattr(found, "__await__"):
+        return str(found)
+    if inspect.iscoroutine(found):
+        # Or Python would warn that it is never awaited.
+        found.close()
+    raise TypeError(
+        f"{word}: the function gave a {type(found).__name__}, which nobody awaits here; give a "
+        f"function that returns the {word} itself"
+    )
+
+
+def plain(word: str, find: F) -> F:
+    """A function to ask for the user or plan, if it gives an answer at once."""
+    if not callable(find):
+        raise TypeError(f"{word} is a function that says the {word} of a request, not {find!r}")
+    kinds = (inspect.iscoroutinefunction, inspect.isasyncgenfunction)
+    if any(kind(find) or kind(find.__call__) for kind in kinds):  # type: ignore[operator]
+        name = getattr(find, "__name__", type(find).__name__)
+        raise TypeError(
+            f'{word}: "{name}" is an async function, and nobody awaits it here; make it a plain '
+            "def, and have what takes time found out before rules are asked"
+        )
+    return find

@@ -34,7 +34,8 @@ class HeadgateMiddleware:
 
     `rules` are a file, a `Rules` value, or an `AsyncGatekeeper` that others use as well. `user` and
     `plan` are functions of the scope that say who a request is from and what they have booked. What
-    was decided is in the scope as `headgate`.
+    was decided is in the scope as `headgate`. Neither function is awaited: what takes time is found
+    out in a middleware around this one.
     """
 
     def __init__(

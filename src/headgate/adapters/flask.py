@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from headgate.adapters.annex import Annex, Terms
-from headgate.adapters.arrivals import Arrival, Reception
+from headgate.adapters.arrivals import Arrival, Reception, plain
 from headgate.adapters.http.dialects import Fields
 from headgate.adapters.stay import Stay, lines, together
 from headgate.adapters.wsgi import App, Environ, Reply, Start
@@ -51,7 +51,8 @@ class Headgate:
     says who a request is from, and `plan` what they have booked; both are asked if a rule asks.
     With `refusals="raise"` a refusal with the status of an error is raised as such, and goes
     through the application's error handlers; it has the usual answer as its `response`. What was
-    decided is in `request.environ` as `headgate.entry`.
+    decided is in `request.environ` as `headgate.entry`, and the gatekeeper is
+    `app.extensions["headgate"].keeper`.
     """
 
     def __init__(
@@ -66,6 +67,9 @@ class Headgate:
     ) -> None:
         if refusals not in WAYS:
             raise ValueError(f'Headgate: refusals is "answer" or "raise", not {refusals!r}')
+        for word, ask in (("user", user), ("plan", plan)):
+            if ask is not None:
+                plain(word, ask)
         self._rules = rules
         self._store = store
         self._user = lambda _: user() if user else request.remote_user

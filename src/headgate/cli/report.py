@@ -8,9 +8,10 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from headgate.cli.data import ruled
 from headgate.cli.routes import Way, met, usual
 from headgate.cli.trouble import harmless, lines, plainly
-from headgate.cli.words import deeds, keyed, meets, otherwise
+from headgate.cli.words import deeds, enforced, keyed, meets, otherwise
 from headgate.errors import MissingExtra, Problem
 from headgate.rules.documents.document import format_of
 from headgate.rules.documents.document import read as document
@@ -21,6 +22,11 @@ from headgate.rules.review.lint import warnings
 # Where nobody looks on, lines are as long as they need to be.
 ENDLESS = 1000
 HEADS = ("rule", "meets", "key", "may", "over", "mode")
+# Columns that are left out where they say nothing but this.
+USUAL = {"over": {"-", "reject"}, "mode": {"enforce"}}
+
+# The lines of a cell, and the cells of a row.
+Row = tuple[list[str], ...]
 
 
 class Found(NamedTuple):
@@ -51,7 +57,7 @@ def told(found: Found, routes: tuple[tuple[str, str], ...]) -> str:
         "good": True,
         "version": found.rules.digest,
         "store": masked(found.rules.store),
-        "rules": [dict(zip(HEADS, row, strict=True)) for row in rows(found.rules)],
+        "rules": [ruled(rule, found.rules) for rule in found.rules.rules],
         "routes": [
             {"route": way.label, "rules": [{"rule": rule.name, "if": also}
                                            for rule, also in met(found.rules, way)]}
@@ -70,10 +76,11 @@ def show(found: Found, routes: tuple[tuple[str, str], ...]) -> None:
     head = f"{found.file}: {count}, version {rules.digest}, kept in {masked(rules.store)}"
     console.out(harmless(head), highlight=False)
     if rules.rules:
-        draw(console, HEADS, rows(rules))
+        draw(console, *table(rules))
     ways = [Way(f"{method} {path}", method, path) for method, path in routes] or usual(rules)
     if ways:
-        draw(console, ("route", "rules"), [(way.label, crossed(rules, way)) for way in ways])
+        filled = [([way.label], [crossed(rules, way)]) for way in ways]
+        draw(console, ("route", "rules"), filled)
     if found.warnings:
         console.out("")
     for line in lines(found.file, found.warnings):
@@ -93,7 +100,7 @@ def screen() -> Any:
     )
 
 
-def draw(console: Any, heads: tuple[str, ...], filled: Sequence[tuple[str, ...]]) -> None:
+def draw(console: Any, heads: tuple[str, ...], filled: Sequence[Row]) -> None:
     """A table without rules around its cells, and nothing behind its lines."""
     from rich.table import Table  # noqa: PLC0415 - as above
     from rich.text import Text  # noqa: PLC0415 - as above
@@ -102,24 +109,26 @@ def draw(console: Any, heads: tuple[str, ...], filled: Sequence[tuple[str, ...]]
     for head in heads:
         table.add_column(head, overflow="fold")
     for row in filled:
-        table.add_row(*[Text(harmless(cell)) for cell in row])
+        table.add_row(*[Text("\n".join(map(harmless, cell))) for cell in row])
     with console.capture() as drawn:
         console.print(table)
     for line in ("", *drawn.get().splitlines()):
         sys.stdout.write(f"{line.rstrip()}\n")
 
 
-def rows(rules: Rules) -> list[tuple[str, ...]]:
-    """What each rule is, in words."""
-    return [
-        (rule.name, meets(rule), keyed(rule), deeds(rule), otherwise(rule), mode(rule.mode, rule))
+def table(rules: Rules) -> tuple[tuple[str, ...], list[Row]]:
+    """What each rule is, in words, under heads; columns that tell of nothing are left out."""
+    rows: list[Row] = [
+        ([rule.name], meets(rule), keyed(rule), deeds(rule, rules), [otherwise(rule)],
+         [enforced(rule)])
         for rule in rules.rules
+    ]  # fmt: skip
+    kept = [
+        place
+        for place, head in enumerate(HEADS)
+        if head not in USUAL or any(row[place][0] not in USUAL[head] for row in rows)
     ]
-
-
-def mode(said: str, rule: Any) -> str:
-    """Whether it is enforced, and for how many."""
-    return said if rule.rollout == 100 or said == "shadow" else f"{said} for {rule.rollout:g}%"
+    return tuple(HEADS[place] for place in kept), [tuple(row[at] for at in kept) for row in rows]
 
 
 def crossed(rules: Rules, way: Way) -> str:

@@ -19,7 +19,7 @@ MOST = 50
 
 
 class Way(NamedTuple):
-    """A route as it is called, and a request that takes it."""
+    """A route as it is called, and a request that takes it; of any method if it has none."""
 
     label: str
     method: str
@@ -30,10 +30,10 @@ def usual(rules: Rules) -> list[Way]:
     """The routes that the rules themselves name."""
     found: dict[str, Way] = {}
     for rule in rules.rules:
-        for method in rule.match.conditions.get("method", ("GET",)):
+        for method in rule.match.conditions.get("method", ("",)):
             for pattern in rule.match.paths:
                 if not wild(method) and len(found) < MOST:
-                    label = f"{method} {pattern}"
+                    label = f"{method or 'any'} {pattern}"
                     found.setdefault(label, Way(label, method, sample(pattern)))
     return [*found.values()]
 
@@ -52,7 +52,7 @@ def met(rules: Rules, way: Way) -> list[tuple[Rule, str]]:
     for rule in rules.rules:
         if rule.group in settled or not fits(rule.match, way):
             continue
-        also = condition(rule)
+        also = condition(rule, way)
         found.append((rule, also))
         # Of a group only the first that fits counts; this one is sure to.
         if rule.group and not also:
@@ -62,7 +62,7 @@ def met(rules: Rules, way: Way) -> list[tuple[Rule, str]]:
 
 def fits(match: Match, way: Way) -> bool:
     """Whether nothing that is known speaks against it."""
-    for word in KNOWN:
+    for word in known(way):
         fact, value = Fact.parse(word), getattr(way, word)
         if word in match.conditions and not meeting(fact, match.conditions[word])(value):
             return False
@@ -71,9 +71,15 @@ def fits(match: Match, way: Way) -> bool:
     return True
 
 
-def condition(rule: Rule) -> str:
+def known(way: Way) -> tuple[str, ...]:
+    """What is known of a request that takes the route."""
+    return KNOWN if way.method else KNOWN[1:]
+
+
+def condition(rule: Rule, way: Way) -> str:
     """What else must be true of a request, as people say it."""
     conditions, exceptions = rule.match.conditions, rule.match.exceptions
-    said = [f"{word} {listed(conditions[word])}" for word in conditions if word not in KNOWN]
-    said += [f"not {word} {listed(exceptions[word])}" for word in exceptions if word not in KNOWN]
+    told = known(way)
+    said = [f"{word} {listed(conditions[word])}" for word in conditions if word not in told]
+    said += [f"not {word} {listed(exceptions[word])}" for word in exceptions if word not in told]
     return ", ".join([*said, *([] if rule.when is None else [str(rule.when)])])

@@ -136,7 +136,7 @@ def test_throttles_and_the_rules_of_the_file_are_told_of_together(clock: ManualC
         (
             {"limit": "1/min", "key": "header.x-user"},
             403,
-            b'{"detail":"The request does not say who it is from."}',
+            b'{"detail":"The request has no header x-user."}',
             None,
         ),
         ({"deny": True}, 403, b'{"detail":"The request is denied."}', None),

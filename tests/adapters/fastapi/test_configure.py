@@ -332,3 +332,16 @@ def test_an_application_may_be_closed_again_and_again(clock: ManualClock) -> Non
 
     asyncio.run(app.state.headgate.close())
     asyncio.run(app.state.headgate.close())
+
+
+@pytest.mark.parametrize("rules", [Rules(), AsyncGatekeeper(Rules())], ids=["rules", "keeper"])
+def test_a_store_that_cannot_be_is_refused_at_once(rules: Any) -> None:
+    app = FastAPI()
+    with pytest.raises(ValueError) as caught:
+        configure(app, rules, store="memory")
+
+    assert str(caught.value) == (
+        "store is an address such as memory://, shared://web or redis://host, not "
+        '"memory"; after the word comes ://'
+    )
+    assert not hasattr(app.state, "headgate")

@@ -385,3 +385,67 @@ def test_a_served_route_is_limited_in_a_thread_and_in_the_loop() -> None:
     assert {answer.line("content-type") for answer in answers if answer.status == 429} == {
         "application/problem+json"
     }
+
+
+@pytest.mark.parametrize("options", [{}, {"concurrent": 5}], ids=["gate", "room"])
+@pytest.mark.parametrize("colour", ["sync", "async"])
+def test_a_limit_stands_above_a_function_as_limited_does(
+    options: dict[str, Any], colour: str
+) -> None:
+    app = FastAPI()
+
+    def plain(name: str, request: Request) -> str:
+        return f"{name} {request.method}"
+
+    async def awaited(name: str, request: Request) -> str:
+        return f"{name} {request.method}"
+
+    function = plain if colour == "sync" else awaited
+    app.get("/{name}")(limit("1/h", name="once", **options)(function))
+    first, second = call(app, "/a"), call(app, "/a")
+
+    assert (first.status, first.body, second.status) == (200, b'"a GET"', 429)
+    assert first.headers[b"ratelimit"].startswith(b'"once";r=0;t=3600')
+
+
+@pytest.mark.parametrize("options", [{}, {"concurrent": 5}], ids=["gate", "room"])
+def test_one_limit_is_a_dependency_and_a_decorator(options: dict[str, Any]) -> None:
+    gate = limit("3/h", name="both", **options)
+    app = guarded(gate)
+
+    @app.get("/y")
+    @gate
+    async def other(entry: Any = Depends(gate)) -> bool:  # noqa: B008 - said as FastAPI has it
+        return bool(entry)
+
+    assert statuses(app, "/x", "/y", "/y", "/x", "/y") == [200, 200, 200, 429, 429]
+    assert inspect.signature(gate) == inspect.signature(gate.ask, eval_str=True)
+
+
+def test_a_limit_is_awaited_as_a_dependency_alone() -> None:
+    gate, request = limit("1/h"), Request({"type": "http"})
+    with pytest.raises(TypeError) as caught:
+        gate(request)
+
+    assert str(caught.value) == (
+        f"limit: write Depends(limit(...)), or put it above a function, not {request!r}"
+    )
+
+
+def test_a_limit_that_nobody_would_await_is_an_error_and_no_pass() -> None:
+    # As a framework would ask that takes it for a plain function: in a thread.
+    with pytest.raises(RuntimeError) as caught:
+        limit("1/h")(Request({"type": "http"}), JSONResponse(None))
+
+    assert str(caught.value) == "no running event loop"
+
+
+@pytest.mark.parametrize("way", [limit, limited])
+def test_a_store_that_cannot_be_is_refused_where_it_is_written(way: Any) -> None:
+    with pytest.raises(ValueError) as caught:
+        way("1/h", store="redi://x")
+
+    assert str(caught.value) == (
+        "store is an address such as memory://, shared://web or redis://host, not "
+        '"redi://x"; did you mean redis?'
+    )

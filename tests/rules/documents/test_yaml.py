@@ -214,6 +214,17 @@ BAD = [
     ("a: [1, 2\n", '2:1: a "," or "]" is missing; the list begins in line 1'),
     ("a: [1, 2", '1:9: a "," or "]" is missing; the list begins in line 1'),
     ("a:\n  {b: 1]", '2:8: a "," or "}" is missing; the mapping begins in line 2'),
+    (
+        "- {a: k, b: {c: /users/{uid}}, d: 5}",
+        '1:24: a "," or "}" is missing; the mapping begins in line 1; a text with { in it stands '
+        'in quotes: "/users/{uid}"',
+    ),
+    (
+        "a: [/b,\n  /users/{uid}/x{, 5]",
+        '2:10: a "," or "]" is missing; the list begins in line 1; a text with { in it stands in '
+        'quotes: "/users/{uid}/x"',
+    ),
+    ("a: [/b {c}]", '1:8: a "," or "]" is missing; the list begins in line 1'),
     ("a: ]", f"1:4: {VALUE}"),
     ("a: [1,,2]", f"1:7: {VALUE}"),
     ("a: [", f"1:5: {VALUE}"),
@@ -269,6 +280,17 @@ def test_a_bomb_of_aliases_is_refused_at_its_first_anchor() -> None:
 @pytest.mark.timeout(10)
 def test_a_ring_of_aliases_is_refused() -> None:
     assert refusal("&a [*a]") == f'rules.yaml:1:1: "&a" is an anchor, {SIGIL}'
+
+
+def test_a_colon_before_a_brace_needs_quotes_as_well(parser: str) -> None:
+    if parser == "Python":
+        # This one takes it for a mapping.
+        assert read("[user:{header.x}]", "yaml").data == [{"user": {"header.x": None}}]
+        return
+    assert refusal("[user:{header.x}]") == (
+        'rules.yaml:1:6: ":" cannot stand here; a text with { in it stands in quotes: '
+        '"user:{header.x}"'
+    )
 
 
 def test_no_control_character_of_the_text_reaches_a_message() -> None:

@@ -120,6 +120,8 @@ def test_a_parameter_is_read_from_where_it_stands(paths: list[str], path: str, v
     [
         ([], "path.id: no path is matched; try path: /users/{id}"),
         (["/users"], 'path "/users": no {id} stands there; try /users/{id}'),
+        (["/users/{uid}"], 'path "/users/{uid}": no {id} stands there; try path.uid'),
+        (["/{a}/{b}"], 'path "/{a}/{b}": no {id} stands there; try path.a or path.b'),
         (["/{id}", "/x"], 'path "/x": no {id} stands there; try /x/{id}'),
         (
             ["/**/{id}/**"],

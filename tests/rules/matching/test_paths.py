@@ -12,14 +12,18 @@ from headgate.rules.matching import paths
 from headgate.rules.matching.glob import Glob
 from headgate.rules.matching.paths import (
     DEEPEST,
+    FOREIGN,
     ROOM,
     PathIndex,
     fits,
     parameters,
     parse,
     place,
+    respelled,
     split,
 )
+
+KNOWN = "paths have {id}, * and **"
 
 
 @pytest.mark.parametrize(
@@ -55,6 +59,11 @@ def test_a_pattern_fits_these_paths_and_not_those(
         ("login", 'path "login": begins with /; try /login'),
         ("", 'path "": begins with /; try /'),
         ("https://a.b/login", 'path "https://a.b/login": begins with /; try /login'),
+        ("^/users/.*$", f'path "^/users/.*$": begins with /; {KNOWN}; try /users/**'),
+        ("^/login", f'path "^/login": begins with /; {KNOWN}; try /login'),
+        ("^", f'path "^": begins with /; {KNOWN}; try /'),
+        ("^/a{", f'path "^/a{{": begins with /; {KNOWN}; try /**'),
+        ("users/<int:id>", f'path "users/<int:id>": begins with /; {KNOWN}; try /users/{{id}}'),
         ("/v1**", 'path "/v1**": ** stands alone between slashes; try /**'),
         ("/***", 'path "/***": ** stands alone between slashes; try /**'),
         ("/users/{id", 'path "/users/{id": "{id" has one brace without the other; try {id}'),
@@ -64,6 +73,8 @@ def test_a_pattern_fits_these_paths_and_not_those(
         ("/{}", 'path "/{}": {} is no name of a parameter; try {id}'),
         ("/{{id}", 'path "/{{id}": {{id} is no name of a parameter; try {id}'),
         ("/{id:int}", 'path "/{id:int}": {id:int} is no name of a parameter; try {id}'),
+        ("/{user:int}", 'path "/{user:int}": {user:int} is no name of a parameter; try {user}'),
+        ("/{rest:path}", 'path "/{rest:path}": {rest:path} is no name of a parameter; try **'),
         ("/{id}/{id}", 'path "/{id}/{id}": {id} is there twice; give one of them another name'),
         ("/a?b=1", 'path "/a?b=1": a path has no query; match query.b instead'),
         ("/a%20b", 'path "/a%20b": paths are compared decoded; try /a b'),
@@ -76,6 +87,59 @@ def test_a_pattern_that_is_wrong_is_explained(pattern: str, message: str) -> Non
         PathIndex([(pattern, 0)])
 
     assert str(refused.value) == message
+
+
+@pytest.mark.parametrize(
+    ("foreign", "pattern"),
+    [
+        ("/users/<int:id>", "/users/{id}"),
+        ("/users/<id>/x", "/users/{id}/x"),
+        ("/files/<path:rest>", "/files/**"),
+        ("/users/:id", "/users/{id}"),
+        ("/users/:id?", "/users/{id}"),
+        (r"/users/:id(\d+)", "/users/{id}"),
+        ("/:a/:a", "/{a}/*"),
+        ("/blog/[slug]", "/blog/{slug}"),
+        ("/blog/[...slug]", "/blog/**"),
+        ("/users/[0-9]+/x", "/users/*/x"),
+        ("/users/[^/]+/x", "/users/*/x"),
+        ("/users/(?P<id>[^/]+)/x", "/users/{id}/x"),
+        (r"/users/\d+", "/users/*"),
+        ("/(foo|bar)/x", "/*/x"),
+        ("/user-<id>/x", "/*/x"),
+        ("/users/.*", "/users/**"),
+        ("/users/.+", "/users/**"),
+        ("/(.*)", "/**"),
+        ("/login$", "/login"),
+        ("/:a/{a}", "/**"),
+    ],
+)
+def test_a_pattern_of_another_router_is_spelled_as_here(foreign: str, pattern: str) -> None:
+    assert FOREIGN.search(foreign)
+    assert respelled(foreign) == pattern
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "/",
+        "/users/{id}",
+        "/.*",
+        "/**/.*",
+        "/files/app.*",
+        "/$batch",
+        "/v1/x:cancel",
+        "/c++",
+        "/a(b)",
+    ],
+)
+def test_what_may_be_meant_as_it_is_looks_like_no_other_router(pattern: str) -> None:
+    assert FOREIGN.search(pattern) is None
+
+
+@given(st.text("/a<>:[]()\\d+*.?|^${}", max_size=30))
+def test_whatever_is_spelled_anew_can_be_read(pattern: str) -> None:
+    parse(respelled(pattern))
 
 
 def test_a_pattern_has_segments_and_parameters_that_stand_somewhere() -> None:

@@ -23,7 +23,9 @@ def here(at: Path, value: Any, said: str) -> Row:
 
 LIMITS = [
     here((*LOGIN, "limit"), "5/fortnight", 'unknown unit "fortnight"'),
-    here((*LOGIN, "limit"), "5/month", "try 30day"),
+    here((*LOGIN, "limit"), "5/month", "{rate: 5/30day, by: fixed_window, calendar: month}"),
+    here((*LOGIN, "limit"), "5 per 2 months", "try 30day"),
+    here((*LOGIN, "limit"), "5/min;9/h", "several are a list: [5/min, 9/h]"),
     here((*LOGIN, "limit"), "0.5/s", "try 1 per 2s"),
     here((*LOGIN, "limit"), "5", "try 5/s or 5/min"),
     here((*LOGIN, "limit"), "/s", "expected a count"),

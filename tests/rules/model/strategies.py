@@ -74,6 +74,10 @@ MATCHES = optional(
         ),
     }
 ).filter(bool)
+ROUTES = st.fixed_dictionaries(
+    {"upstream": st.sampled_from(["http://127.0.0.1:9000", "https://a.example"])},
+    optional={"match": MATCHES},
+)
 COSTS = st.one_of(
     st.integers(0, 9),
     st.fixed_dictionaries({"units": st.integers(0, 9), "path": PATHS}),
@@ -164,6 +168,6 @@ def files(draw: st.DrawFn) -> Plain:
         headers=st.sampled_from(["none", ["draft-11", "x-delta"]]),
         plan=FACTS,
         plans=st.dictionaries(NAMES, plans, max_size=2),
-        gateway=st.dictionaries(WORDS, st.one_of(WORDS, st.lists(st.integers())), max_size=2),
+        gateway=optional(routes=st.lists(ROUTES, max_size=2)),
     )
     return {**plain, **draw(top)}

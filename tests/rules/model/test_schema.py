@@ -22,7 +22,7 @@ jsonschema = pytest.importorskip("jsonschema")
 BEYOND = {
     "number": {"penalty", "burst", "parts", "last", "api", "files"}
     | {*RICH["rules"][1]["overrides"]},
-    "text": {"header", "when", "zone", "redirect", "to"},
+    "text": {"header", "when", "zone", "redirect", "to", "upstream"},
     "mapping": {"vip", "free", "paid", "overrides"},
     "empty list": {"rules"},
 }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Mapping
+from dataclasses import fields, replace
+from inspect import signature
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ from headgate.rules.matching.expression import Expression
 from headgate.rules.model.allowance import Allowance
 from headgate.rules.model.charge import Cost, Counts
 from headgate.rules.model.gates import Adaptive, Break, Deny
+from headgate.rules.model.gateway import Gateway, Route
 from headgate.rules.model.match import Match
 from headgate.rules.model.over import Degrade, Redirect, Reject, Wait
 from headgate.rules.model.rule import Rule
@@ -107,6 +110,8 @@ def test_equal_rules_have_one_hash_and_one_digest_and_survive_pickling(
         ("over", "reject 503", Reject(503)),
         ("over", {"reject": 503}, Reject(status=503)),
         ("over", "wait 1.5s", Wait("1500ms")),
+        ("over", "wait 2", Wait("2s")),
+        ("over", "wait 0.5", Wait("500ms")),
         ("over", {"wait": {"timeout": 2, "queue": 0}}, Wait("2s", 0)),
         ("over", "redirect /busy", Redirect("/busy")),
         ("over", "degrade", Degrade()),
@@ -185,12 +190,67 @@ def test_a_password_is_not_printed() -> None:
     assert rules.store == "redis://me:hunter2@host/1"
 
 
-def test_a_gateway_is_kept_as_it_is_and_frozen() -> None:
-    plain = {"routes": [{"upstream": "http://a"}]}
+def test_a_gateway_is_kept_and_frozen() -> None:
+    plain = {"routes": [{"upstream": "http://a", "match": {"path": "/a"}}]}
     rules = Rules(gateway=plain)
     plain["routes"].append({})
 
-    assert rules.spelled()["gateway"] == {"routes": [{"upstream": "http://a"}]}
+    assert rules.gateway == Gateway([Route("http://a", {"path": "/a"})])
+    assert repr(rules.gateway) == (
+        "Gateway(routes=[{'upstream': 'http://a', 'match': {'path': '/a'}}])"
+    )
+    assert repr(rules.gateway.routes[0]) == ("Route(upstream='http://a', match={'path': '/a'})")
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: Rule("a", keyy=1), "keyy: there is no such field; did you mean key?"),
+        (
+            lambda: Rule("a", methods=["GET"], limt="5/s"),
+            "methods: there is no such field; write match: {method: ...}\n"
+            "limt: there is no such field; did you mean limit?",
+        ),
+        (
+            lambda: Rule("a", key_func=str),
+            "key_func: there is no such field; write key: client.ip, or another fact",
+        ),
+        (
+            lambda: Rule("a", deduct_when=bool),
+            "deduct_when: there is no such field; write counts: {status: [...]}",
+        ),
+        (
+            lambda: Rule("a", exempt_when=bool),
+            "exempt_when: there is no such field; write when: not (...)",
+        ),
+        (
+            lambda: Rule("a", per_method=True),
+            "per_method: there is no such field; write key: [..., method]",
+        ),
+        (lambda: Rules([], stor="memory://"), "stor: there is no such field; did you mean store?"),
+        (
+            lambda: Allowance("5/s", brust=9),
+            "brust: there is no such field; did you mean burst?",
+        ),
+        (
+            lambda: Terms(zzz=9),
+            "zzz: there is no such field; there are limit, concurrent, bandwidth",
+        ),
+        (
+            lambda: replace(rule(), mod="shadow"),
+            "mod: there is no such field; did you mean mode?",
+        ),
+    ],
+)
+def test_a_field_that_is_none_is_told_in_code_as_in_a_file(make: Any, said: str) -> None:
+    with pytest.raises(RulesError) as caught:
+        make()
+
+    assert str(caught.value) == said
+
+
+def test_the_fields_of_a_rule_are_told_to_who_asks_for_its_signature() -> None:
+    assert [*signature(Rule).parameters] == [one.name for one in fields(Rule)]
 
 
 def test_what_a_variable_holds_is_filled_in_and_not_told() -> None:

@@ -110,14 +110,42 @@ def told(*rules: Rule, **top: Any) -> list[str]:
         (
             {"key": "header.x-user"},
             "rules[0].key: header.x-user is whatever a client sends: with another one it is "
-            "counted anew, with yours it counts for you; add client.ip, as in [header.x-user, "
-            "client.ip]",
+            "counted anew, with yours it counts for you; count by user, or add a rule by client.ip",
         ),
         (
             {"key": "u:{cookie.session}"},
             "rules[0].key: cookie.session is whatever a client sends: with another one it is "
-            "counted anew, with yours it counts for you; add client.ip, as in [cookie.session, "
-            "client.ip]",
+            "counted anew, with yours it counts for you; count by user, or add a rule by client.ip",
+        ),
+        (
+            {"key": ["header.x-user", "client.ip"]},
+            "rules[0].key: header.x-user is whatever a client sends: with another one it is "
+            "counted anew; count by user, or add a rule by client.ip",
+        ),
+        (
+            {"match": {"path": "/users/<int:id>"}},
+            'rules[0].match.path: "/users/<int:id>" is taken literally; paths have {id}, * and **, '
+            "as in /users/{id}",
+        ),
+        (
+            {"match": {"path": ["/a", "/users/:id"]}},
+            'rules[0].match.path[1]: "/users/:id" is taken literally; paths have {id}, * and **, '
+            "as in /users/{id}",
+        ),
+        (
+            {"match": {"not": {"path": "/users/[0-9]+/x"}}},
+            'rules[0].match.not.path: "/users/[0-9]+/x" is taken literally; paths have {id}, * and '
+            "**, as in /users/*/x",
+        ),
+        (
+            {"cost": {"path": "/users/:id", "units": 2}},
+            'rules[0].cost.path: "/users/:id" is taken literally; paths have {id}, * and **, as in '
+            "/users/{id}",
+        ),
+        (
+            {"cost": [{"path": "/users/:id", "units": 2}, 3]},
+            'rules[0].cost[0].path: "/users/:id" is taken literally; paths have {id}, * and **, as '
+            "in /users/{id}",
         ),
         (
             {"key": "header.x-forwarded-for"},
@@ -173,7 +201,7 @@ def test_an_odd_rule_is_told_what_would_be_better(fields: dict[str, Any], said: 
         {"over": {"degrade": {"stale": "1min"}}},
         {"over": "wait 2s"},
         {"limit": (), "concurrent": 5, "over": "wait 2s"},
-        {"key": ["header.x-user", "client.ip"]},
+        {"match": {"path": ["/users/{id}", "/**/.*", "/$batch", "/v1/x:cancel"]}},
         {"key": "user"},
         {"key": "user", "rollout": "50%"},
         {"key": "client.ip", "overrides": {"192.0.2.1": "unlimited", "2001:db8::/64": "5/s"}},
@@ -187,6 +215,62 @@ def test_a_rule_that_means_what_it_says_is_not(fields: dict[str, Any]) -> None:
 @pytest.mark.parametrize("client", [PROXIES, {**PROXIES, "trusted_hops": 1}])
 def test_what_a_proxy_may_have_written_is_believed(client: dict[str, Any]) -> None:
     assert told(rule(key="header.x-user"), client=client, plan="header.x-plan") == []
+
+
+CLAIMED = (
+    "rules[0].key: header.x-user is whatever a client sends: with another one it is counted anew, "
+    "with yours it counts for you; count by user, or add a rule by client.ip"
+)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"key": "client.ip"},
+        {"key": "user"},
+        {"key": ["client.ip", "user"]},
+        {"key": "ip:{client.ip}", "match": {"path": "/v1/**"}},
+    ],
+)
+def test_a_key_that_anybody_can_choose_beside_one_that_nobody_can(fields: dict[str, Any]) -> None:
+    chosen = rule(key="header.x-user", match={"path": "/v1/users"})
+
+    assert told(chosen, rule("b", **fields)) == []
+    assert told(rule("b", **fields), chosen) == []
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"key": "client.ip", "match": {"path": "/v2/**"}},
+        {"key": "client.ip", "match": {"method": "POST"}},
+        {"key": "client.ip", "mode": "shadow"},
+        {"key": "client.ip", "limit": "unlimited"},
+        {"key": "client.ip", "limit": (), "concurrent": 5},
+        {"key": ["client.ip", "path"]},
+        {"key": "user", "empty_key": "allow"},
+        {},
+    ],
+)
+def test_a_key_that_anybody_can_choose_beside_one_that_does_not_bound_it(
+    fields: dict[str, Any],
+) -> None:
+    chosen = rule(key="header.x-user", match={"path": "/v1/users"})
+
+    assert told(chosen, rule("b", **fields)) == [CLAIMED]
+
+
+def test_of_a_group_one_rule_does_not_bound_another() -> None:
+    chosen = rule(key="header.x-user", match={"path": "/v1/users"}, group="g")
+
+    assert told(chosen, rule("b", key="client.ip", group="g")) == [CLAIMED]
+
+
+def test_a_gateway_is_not_there_yet() -> None:
+    assert told(rule(), gateway={"routes": [{"upstream": "http://127.0.0.1:9000"}]}) == [
+        "gateway: there is no gateway yet, so nothing listens and nothing is forwarded; leave it "
+        "out"
+    ]
 
 
 def test_no_rules_are_no_limits() -> None:
@@ -278,8 +362,10 @@ def test_two_rules_that_count_the_same() -> None:
     assert told(rule("a", key="user"), rule("b", key="client.ip")) == []
 
 
-def test_the_rich_file_is_odd_in_one_way_only() -> None:
+def test_the_rich_file_is_odd_in_two_ways_only() -> None:
     assert [str(warning) for warning in warnings(Rules(**RICH))] == [
+        "gateway: there is no gateway yet, so nothing listens and nothing is forwarded; leave it "
+        "out",
         "rules[4].over: /busy meets this rule again, so whoever is refused goes in circles; except "
-        "it with match: {not: {path: /busy}}"
+        "it with match: {not: {path: /busy}}",
     ]

@@ -5,12 +5,20 @@
 `RULES` are a file, a URL, a `Rules` value or a gatekeeper, and `STORE` is where what was counted is
 kept. With `WATCH`, new rules come into force within so many seconds.
 `USER` and `PLAN` are functions of the request, or their dotted names, that say who it is from and
-what they have booked. `SCOPES` are rules for `HeadgateThrottle`, by name. `CLOCK` is for tests.
+what they have booked; they may be async. `SCOPES` are rules for `HeadgateThrottle`, by name.
+`CLOCK` is for tests.
 
 Without `USER` it is the key of `request.user`, looked up when a rule asks for it. So that it is
 there for the rules of the middleware, `AuthenticationMiddleware` comes before that; if it comes
 later, the request fails with an error that says so. Without `PLAN` it is `request.plan`, if
 something has put one there.
+
+With `headgate.adapters.django` among `INSTALLED_APPS`, `manage.py check` reports what is wrong with
+all that: `headgate.E001` a word that means nothing, `E002` rules that are missing or bad, `E003` a
+store that cannot be, `E004` a user or plan that is no function, `E005` a bad `HEADGATE_ENABLED`.
+
+The gatekeepers are `desk(Gatekeeper).keeper`, and `desk(AsyncGatekeeper).keeper` under ASGI.
+`change`, `reset` and `enable` are for both of them.
 """
 
 from __future__ import annotations
@@ -54,9 +62,23 @@ def change(rules: Source) -> Rules:
     return found
 
 
+def reset() -> None:
+    """Forget what was counted in memory, at views too, so that a test begins with full quotas."""
+    desk(Gatekeeper).keeper.lodge.reset()
+    desk(AsyncGatekeeper).keeper.lodge.reset()
+
+
+def enable(wanted: bool) -> None:
+    """Ask rules from now on, or let everybody in."""
+    desk(Gatekeeper).keeper.enabled = wanted
+    desk(AsyncGatekeeper).keeper.enabled = wanted
+
+
 def said() -> Mapping[str, Any]:
     """The settings, if there is no word among them that means nothing."""
     found: Mapping[str, Any] = getattr(settings, "HEADGATE", {})
+    if not isinstance(found, Mapping):
+        raise ImproperlyConfigured(f"HEADGATE is a dict, not {found!r}")
     for word in found:
         if word not in WORDS:
             close = get_close_matches(str(word).upper(), WORDS, 1) or [", ".join(WORDS)]
@@ -133,7 +155,7 @@ class Visitor(Arrival):
 
     def answer(self, word: str, found: object) -> None:
         """Have an answer ready for when it is asked for."""
-        setattr(self, f"_{word}", text(found))
+        setattr(self, f"_{word}", text(found, word))
 
 
 def named(find: Any) -> Finder:

@@ -7,7 +7,8 @@
         ...
     ]
 
-It stands first in the list, unless a rule asks who is signed in: then after authentication.
+It stands first in the list, unless a rule asks who is signed in: then after authentication. With
+`headgate.adapters.django` among `INSTALLED_APPS`, `manage.py check` looks after the settings.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 from asgiref.sync import iscoroutinefunction, markcoroutinefunction
 from django.core.exceptions import ImproperlyConfigured
 
+from headgate.adapters.django.checks import RULELESS
 from headgate.adapters.django.desk import desk, said
 from headgate.adapters.django.gate import passed
 from headgate.rules.live.gatekeeper import AsyncGatekeeper, Gatekeeper
@@ -35,10 +37,7 @@ class HeadgateMiddleware:
 
     def __init__(self, get_response: Callable[[Any], Any]) -> None:
         if "RULES" not in said():
-            raise ImproperlyConfigured(
-                "HeadgateMiddleware: HEADGATE has no RULES; name a file, as in "
-                'HEADGATE = {"RULES": BASE_DIR / "rules.yaml"}'
-            )
+            raise ImproperlyConfigured(RULELESS)
         self.get_response = get_response
         self._kind: Any = Gatekeeper
         if iscoroutinefunction(get_response):

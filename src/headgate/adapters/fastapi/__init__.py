@@ -7,6 +7,8 @@
     @limited("5/min", key="client.ip")
     def login(): ...
 
+`limit` itself may stand above a function as `limited` does.
+
 Nothing has to be set up for that. `configure(app, "rules.yaml", store="redis://...")` puts rules in
 front of all routes, and says for their limits where counts are kept and who the client is. It also
 sees every answer on its way out. Rules about answers need that (`bandwidth`, `counts`, `breaker`,
@@ -35,6 +37,7 @@ except ImportError:
 
 from headgate.adapters.annex import Terms
 from headgate.adapters.asgi import Finder
+from headgate.adapters.fastapi.finder import knowing
 from headgate.adapters.fastapi.gate import Gate, Room, guarded
 from headgate.adapters.fastapi.post import Porch, Post, RequestRefused, explain
 from headgate.clock import Clock
@@ -80,11 +83,14 @@ def configure(
 
     `rules` are a file, a `Rules` value, or an `AsyncGatekeeper` that others use as well; without
     them only the limits of routes count. `user` and `plan` are functions of the scope that say who
-    a request is from and what they have booked. Sub-applications that are mounted go by the same,
-    if they are not configured themselves.
+    a request is from and what they have booked; one whose only parameter is called `request`, or
+    is said to be a `Request` or `HTTPConnection`, is given such a one. Neither is awaited: what
+    takes time is found out in a middleware. Sub-applications that are mounted go by the same, if
+    they are not configured themselves. The gatekeeper is `app.state.headgate.keeper`.
     """
     if hasattr(app.state, "headgate"):
         raise ValueError(f'configure: "{app.title}" is configured already, or in use')
-    post = app.state.headgate = Post(Rules() if rules is None else rules, store, user, plan, clock)
+    finders = knowing("user", user), knowing("plan", plan)
+    post = app.state.headgate = Post(Rules() if rules is None else rules, store, *finders, clock)
     app.add_exception_handler(RequestRefused, explain)
     app.add_middleware(Porch, post=post)

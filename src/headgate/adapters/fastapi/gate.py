@@ -1,7 +1,13 @@
-"""Gates: what FastAPI asks before a route, as a dependency or as one more parameter."""
+"""Gates: what FastAPI asks before a route, as a dependency or as one more parameter.
+
+A gate is called in two ways: by FastAPI, with a request, and by whoever puts it above a function.
+So calling it is a plain function. But FastAPI asks an object for its `__call__` and its signature
+to know how to call it, and these are those of `ask`, which has to be awaited.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import inspect
 from collections.abc import AsyncIterator, Callable
@@ -15,6 +21,7 @@ from headgate.adapters.annex import Terms
 from headgate.adapters.fastapi.post import POST, REPLY, stationed
 from headgate.rules.live.entry import Entry
 from headgate.rules.live.gatekeeper import AsyncGatekeeper
+from headgate.rules.live.shelf import sound
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -22,17 +29,29 @@ F = TypeVar("F", bound=Callable[..., Any])
 WATCHFUL = ("bandwidth", "counts", "breaker")
 
 
+def called(gate: Any, connection: Any, response: Response | None = None) -> Any:
+    """What FastAPI awaits; or, called with a function, that function behind the gate."""
+    if response is None:
+        return guarded(connection, gate)
+    # Raises in a thread, where nobody would await it: an error is better than no limit.
+    asyncio.get_running_loop()
+    return gate.ask(connection, response)
+
+
 class Gate:
     """A limit that FastAPI asks before a route."""
 
     def __init__(self, terms: Terms, store: str) -> None:
         self.terms = terms
-        self.store = store
+        self.store = sound(store) if store else ""
         rule = terms.rule
         needs = [word for word in WATCHFUL if getattr(rule, word)]
         self._needs = needs + ["cost"] * any(cost.later for cost in rule.cost)
+        dress(self)
 
-    async def __call__(self, connection: HTTPConnection, response: Response) -> Entry:
+    __call__ = called
+
+    async def ask(self, connection: HTTPConnection, response: Response) -> Entry:
         """The entry of one request; raises `RequestRefused`."""
         _, entry = await self.enter(connection, response)
         return entry
@@ -65,10 +84,11 @@ class Room:
 
     def __init__(self, gate: Gate) -> None:
         self._gate = gate
+        dress(self)
 
-    async def __call__(
-        self, connection: HTTPConnection, response: Response
-    ) -> AsyncIterator[Entry]:
+    __call__ = called
+
+    async def ask(self, connection: HTTPConnection, response: Response) -> AsyncIterator[Entry]:
         """The entry of one request; raises `RequestRefused`."""
         keeper, entry = await self._gate.enter(connection, response)
         if REPLY in connection.scope:
@@ -85,22 +105,31 @@ class Room:
             await keeper.leave(entry, status)
 
 
+def dress(gate: Gate | Room) -> None:
+    """Have a gate look to FastAPI as its `ask` does."""
+    vars(gate)["__call__"] = gate.ask
+    vars(gate)["__signature__"] = inspect.signature(gate.ask, eval_str=True)
+
+
 def guarded(function: F, gate: Gate | Room) -> F:
     """The function with one more parameter, which FastAPI fills in by asking the gate."""
+    if not callable(function):
+        raise TypeError(
+            f"limit: write Depends(limit(...)), or put it above a function, not {function!r}"
+        )
     signature = inspect.signature(function)
     name = "headgate"
     while name in signature.parameters:
         name += "_"
 
     @functools.wraps(function)
-    async def aopened(*args: Any, **kwargs: Any) -> Any:
-        kwargs.pop(name, None)
-        return await function(*args, **kwargs)
-
-    @functools.wraps(function)
     def opened(*args: Any, **kwargs: Any) -> Any:
         kwargs.pop(name, None)
         return function(*args, **kwargs)
+
+    @functools.wraps(function)
+    async def aopened(*args: Any, **kwargs: Any) -> Any:
+        return await opened(*args, **kwargs)
 
     found: Any = aopened if inspect.iscoroutinefunction(function) else opened
     asking = Annotated[Entry, Depends(gate)]

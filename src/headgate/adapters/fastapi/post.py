@@ -19,6 +19,7 @@ from headgate.clock import Clock
 from headgate.rules.live.entry import Entry
 from headgate.rules.live.gatekeeper import AsyncGatekeeper
 from headgate.rules.live.lodge import Source
+from headgate.rules.live.shelf import sound
 from headgate.rules.model.rules import Rules
 
 POST = "headgate.post"
@@ -64,7 +65,7 @@ class Post:
             rules if isinstance(rules, AsyncGatekeeper) else AsyncGatekeeper(rules, store, clock)
         )
         self.reception = Reception(self.keeper, user or signed, plan or booked)
-        self._store = store
+        self._store = sound(store) if store else ""
         self._clock = clock
         self._annexes: dict[str, Annex[AsyncGatekeeper]] = {}
         self._places: dict[tuple[str, Any], str] = {}

@@ -13,8 +13,8 @@ import grpc
 
 from headgate.adapters.arrivals import Manners, Reception
 from headgate.adapters.grpc.call import Call, Visit
-from headgate.adapters.grpc.status import Metadata, abort
-from headgate.rules.live.entry import Entry
+from headgate.adapters.grpc.status import Abort, Metadata, abort
+from headgate.rules.live.entry import Entry, Refusal
 from headgate.rules.live.gatekeeper import AsyncGatekeeper
 
 Behaviour = Callable[[Any, Any], Any]
@@ -51,7 +51,7 @@ class Usher:
         entry = self._keeper.enter(Call(self._details, context, manners))
         fields = told(manners, entry)
         if entry.refusal is not None:
-            code, message, metadata = abort(entry.refusal)
+            code, message, metadata = refused(manners, entry.refusal)
             context.set_trailing_metadata((*metadata, *fields))
             # This raises, but not where an event loop has lent its thread.
             context.abort(CODES[code], message)
@@ -111,7 +111,7 @@ class AsyncUsher:
         entry = await self._keeper.enter(Call(self._details, context, manners))
         fields = told(manners, entry)
         if entry.refusal is not None:
-            code, message, metadata = abort(entry.refusal)
+            code, message, metadata = refused(manners, entry.refusal)
             await context.abort(CODES[code], message, (*metadata, *fields))
         visit = Visit(context, entry, fields)
         try:
@@ -183,6 +183,13 @@ def cancelled(problem: BaseException, context: Any) -> bool:
     if isinstance(problem, (asyncio.CancelledError, GeneratorExit)):
         return True
     return not getattr(context, "is_active", lambda: True)()
+
+
+def refused(manners: Manners, refusal: Refusal) -> Abort:
+    """What a call is ended with."""
+    if refusal.kind == "key":
+        manners.herald.missed(refusal)
+    return abort(refusal)
 
 
 def told(manners: Manners, entry: Entry) -> Metadata:

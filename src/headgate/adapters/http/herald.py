@@ -16,6 +16,7 @@ from headgate.decision import Decision
 from headgate.rules.live.entry import Entry, Pass, Refusal
 from headgate.rules.live.larder import Provision
 from headgate.rules.live.ruling import Lane, Ruling
+from headgate.rules.matching.facts import Fact, template
 from headgate.rules.model.over import Degrade, Redirect, Reject
 
 Answer = tuple[int, Fields, bytes]
@@ -35,6 +36,11 @@ JITTER = 0.1
 # These get more by the moment; what is left of the others is all there is until they reset.
 STEADY = ("TokenBucket", "GCRA", "LeakyBucket", "WarmUp")
 
+# What every request has, and what it carries if its client will.
+CERTAIN = ("method", "path", "scheme", "size", "client.ip")
+CARRIED = {"header": "header", "query": "query parameter", "cookie": "cookie"}
+NOBODY = "The request does not say who it is from."
+
 
 class Told(NamedTuple):
     """What is known of a lane before any request: its policies, each by name with its pace.
@@ -50,20 +56,25 @@ class Told(NamedTuple):
 
 
 class Herald:
-    """Tells of entries in the dialects that the rules name."""
+    """Tells of entries in the dialects that the rules name.
 
-    __slots__ = ("_clock", "_headers", "_luck", "_notices", "_silent")
+    `missed` is called with the refusal of every request without a key.
+    """
+
+    __slots__ = ("_clock", "_headers", "_luck", "_notices", "_silent", "missed")
 
     def __init__(
         self,
         dialects: tuple[str, ...],
         clock: Callable[[], int],
         luck: Callable[[], float] = random.random,
+        missed: Callable[[Refusal], object] = bool,
     ) -> None:
         self._headers = spoken(tuple(dialects))
         self._silent = tuple(dialects) == ("none",)
         self._clock = clock
         self._luck = luck
+        self.missed = missed
         self._notices: dict[tuple[str, int], problem.Notice] = {}
 
     def fields(self, entry: Entry) -> Fields:
@@ -114,6 +125,8 @@ class Herald:
         rule, over = refusal.rule, refusal.rule.over
         if refusal.kind == "denied" and rule.deny.body:
             return ready(rule.deny.status, {}, rule.deny.body, [])
+        if refusal.kind == "key":
+            self.missed(refusal)
         fields = self.fields(entry)
         if refusal.kind not in ("denied", "key"):
             if isinstance(over, Redirect):
@@ -239,7 +252,7 @@ def detail(refusal: Refusal, policy: str) -> str:
     if refusal.kind == "denied":
         return ""
     if refusal.kind == "key":
-        return "The request does not say who it is from."
+        return absent(refusal.rule.key)
     if refusal.kind == "unavailable":
         return "Nobody knows whether this is within the limit."
     if refusal.kind == "capacity":
@@ -247,3 +260,19 @@ def detail(refusal: Refusal, policy: str) -> str:
     if wait == inf:
         return f'Policy "{policy}" never allows as much at once.'
     return problem.exceeded(policy, problem.seconds(wait))
+
+
+def absent(key: tuple[str, ...]) -> str:
+    """What a request without a key has not got; only what clients carry themselves is named."""
+    facts = [fact for fact in composed(key) if fact.name or fact.family not in CERTAIN]
+    if not facts or any(fact.family not in CARRIED for fact in facts):
+        return NOBODY
+    named = [f"{CARRIED[fact.family]} {fact.name}" for fact in facts]
+    return f"The request has no {' or no '.join(named)}."
+
+
+@lru_cache(1000)
+def composed(key: tuple[str, ...]) -> tuple[Fact, ...]:
+    """The facts that a key is made of, each once."""
+    pieces = [piece for part in key for piece in template(part)]
+    return tuple(dict.fromkeys(piece for piece in pieces if isinstance(piece, Fact)))

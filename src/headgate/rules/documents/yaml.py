@@ -41,7 +41,12 @@ HIDDEN = re.compile(
 )
 DIRECTIVE = re.compile(r"(?:[ \t]*+(?:#[^\r\n]*+)?[\r\n])*+%")
 BEYOND = re.compile(r"\\U(?!000|0010)[0-9a-fA-F]{8}")
+# A text that braces stand in, which end it where it is in brackets and not in quotes.
+BEFORE = re.compile(r"[^\s,\[\]{}]*\Z")
+BRACED = re.compile(r"(?:[^\s,\[\]{}]|\{[^\s,\[\]{}]*\})+")
+UNQUOTED = re.compile("expected ',' or|found unexpected ':'")
 SIGILS = {"&": "an anchor", "*": "an alias", "!": "a tag"}
+LONGEST_TEXT = 1000
 DIRECTED = "a directive begins here, and none is read; take the line out"
 TAB = "a tab cannot stand here; use spaces"
 # PyYAML has some words for this in C and others in Python; the patterns fit both.
@@ -56,6 +61,7 @@ SAID = (
         "here",
         '"-" cannot stand here; begin the list in a new line, or put the text in quotes',
     ),
+    ("found unexpected ':'", "here", '":" cannot stand here; put the text in quotes'),
     ("could not find expected ':'", "start", 'a ":" is missing after this key'),
     (
         "end of stream|unexpected document",
@@ -200,4 +206,17 @@ def _explain(page: Page, error: yaml.MarkedYAMLError) -> RulesError:
     if "any token" in problem or "mapping keys" in problem:
         said = f'"{character}" cannot begin a text; put it in quotes'
         return page.wrong(said, page.mark(place))
-    return page.explain(SAID, problem, place, start)
+    explained = page.explain(SAID, problem, place, start)
+    text = _braced(page.text, place)
+    if not text or not UNQUOTED.search(problem):
+        return explained
+    said = explained.problems[0].message.removesuffix("; put the text in quotes")
+    hint = f"a text with {{ in it stands in quotes: {quoted(text)}"
+    return page.wrong(f"{said}; {hint}", page.mark(place))
+
+
+def _braced(text: str, place: int) -> str:
+    """The text with braces in it that begins before `place` and goes on after it, if any."""
+    before = BEFORE.search(text, max(0, place - LONGEST_TEXT), place)
+    found = BRACED.match(text, before.start()) if before and before[0] else None
+    return found[0] if found and found.end() > place and "{" in found[0] else ""

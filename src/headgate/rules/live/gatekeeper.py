@@ -34,6 +34,20 @@ def nothing(name: str) -> str:
     return ""
 
 
+def asked(keeper: Gatekeeper | AsyncGatekeeper) -> bool:
+    """Whether rules are asked. While it is False everybody is let in, at views too.
+
+    Rules that change meanwhile come into force when it is True again. It begins as the environment
+    variable `HEADGATE_ENABLED` has it.
+    """
+    return keeper.lodge.enabled
+
+
+def switch(keeper: Gatekeeper | AsyncGatekeeper, wanted: bool) -> None:
+    """Have rules asked from now on, or not."""
+    keeper.lodge.enabled = wanted
+
+
 class Gatekeeper:
     """Applies rules to requests. Rules are a value, or stand in a file, or on a server at a URL.
 
@@ -48,6 +62,8 @@ class Gatekeeper:
         self.lodge = Lodge(rules, store, clock, awaited=False)
         self.watcher = Watcher(self, rules, watch).start() if watch else None
         self._hands = Hands(self.lodge.clock.sleep, lambda slot: slot.__enter__())
+
+    enabled = property(asked, switch)
 
     @property
     def rules(self) -> Rules:
@@ -100,6 +116,13 @@ class Gatekeeper:
         """How many requests each rule let in and refused so far, in this process."""
         return self.lodge.tallies()
 
+    def reset(self) -> None:
+        """Forget what was counted in memory, at views too, so that a test begins with full quotas.
+
+        Raises where what is counted is not this gatekeeper's alone: in shared memory, on a server.
+        """
+        self.lodge.reset()
+
     def close(self) -> None:
         """Look for new rules no more, and close the connections to the store, if there are any."""
         if self.watcher is not None:
@@ -107,7 +130,7 @@ class Gatekeeper:
         self.lodge.close()
 
     def __repr__(self) -> str:
-        return f"<Gatekeeper: {self.lodge.book!r}>"
+        return f"<Gatekeeper: {self.lodge!r}>"
 
 
 class AsyncGatekeeper:
@@ -119,6 +142,8 @@ class AsyncGatekeeper:
         self.lodge = Lodge(rules, store, clock, awaited=True)
         self.watcher = Watcher(self, rules, watch).start() if watch else None
         self._hands = Hands(self.lodge.clock.asleep, awaitable)
+
+    enabled = property(asked, switch)
 
     @property
     def rules(self) -> Rules:
@@ -171,6 +196,10 @@ class AsyncGatekeeper:
         """How many requests each rule let in and refused so far, in this process."""
         return self.lodge.tallies()
 
+    async def reset(self) -> None:
+        """Forget what was counted in memory. See `Gatekeeper.reset`."""
+        self.lodge.reset()
+
     async def _visit(self, book: Ruleset, rulings: tuple[Ruling, ...], request: Request) -> Entry:
         entry = Entry(book.version, request)
         await adrive(enter(entry, rulings, book.plan, self._hands), aperform)
@@ -186,7 +215,7 @@ class AsyncGatekeeper:
             await answer
 
     def __repr__(self) -> str:
-        return f"<AsyncGatekeeper: {self.lodge.book!r}>"
+        return f"<AsyncGatekeeper: {self.lodge!r}>"
 
 
 def perform(effect: Callable[[], Any]) -> Any:

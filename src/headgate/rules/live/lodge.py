@@ -6,6 +6,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from headgate.clock import Clock, SystemClock
@@ -15,12 +16,18 @@ from headgate.rules.live.ruleset import Ruleset
 from headgate.rules.live.shelf import Shelf
 from headgate.rules.live.tally import Tally
 from headgate.rules.model.rules import Rules
+from headgate.rules.model.store import masked
 from headgate.rules.watch.sources import Origin, reach
 
 logger = logging.getLogger("headgate")
 
 # Before the names of rules at views, where a store keeps what they count.
 WING = "view:"
+
+# The variable that switches all gatekeepers off, and its words.
+SWITCH = "HEADGATE_ENABLED"
+ON = ("", "1", "true", "yes", "on")
+OFF = ("0", "false", "no", "off")
 
 Listener = Callable[[Entry], object]
 # Rules themselves, or where they stand: a file, the URL of a server, or `RedisRules`.
@@ -31,13 +38,16 @@ class Lodge:
     """The rules in force, ready to be asked, and what is alive of them."""
 
     def __init__(self, source: Source, store: str, clock: Clock | None, awaited: bool) -> None:
+        self._enabled = switched()
         rules = read(source)
         self.clock: Clock = SystemClock() if clock is None else clock
         self._own = clock
         self._awaited = awaited
         self._store = store
         self._shelf = Shelf(store or rules.store, clock, awaited)
-        self.book = Ruleset(rules, self._shelf)
+        # Those to go by, and those that are asked: none while they are switched off.
+        self._ready = Ruleset(rules, self._shelf)
+        self.book = self._ready if self._enabled else void(self._ready, self._shelf)
         self.listeners: tuple[Listener, ...] = ()
         # Others whose rules stand at views: who listens here hears of theirs as well.
         self._wings: list[Lodge] = []
@@ -54,11 +64,38 @@ class Lodge:
             shelf = self._shelf
             if url != shelf.url:
                 shelf = Shelf(url, self._own, self._awaited, self._realm)
-            book = Ruleset(rules, shelf, self.book.era + 1)
-            shelf.keep({rule.name for rule in rules.rules}, book.era)
-            self._rouse(book)
-            self._shelf, self.book = shelf, book
+            self._settle(rules, shelf)
         return rules
+
+    @property
+    def enabled(self) -> bool:
+        """Whether rules are asked; if not, everybody is let in, at views too."""
+        return self._enabled
+
+    @enabled.setter
+    def enabled(self, wanted: bool) -> None:
+        if not isinstance(wanted, bool):
+            raise TypeError(f"enabled is True or False, not {wanted!r}")
+        with self._lock:
+            self._enabled = wanted
+            self._open()
+        for wing in self._wings:
+            wing.enabled = wanted
+
+    def reset(self) -> None:
+        """Forget what was counted in memory, at views too; raises if others count there as well."""
+        lodges = [self, *self._wings]
+        for lodge in lodges:
+            url = lodge._shelf.url
+            if not url.startswith("memory:"):
+                raise RuntimeError(
+                    f"reset: {masked(url)} is not this gatekeeper's alone; have tests use "
+                    "memory://, or a store of their own, as in shared://tests or redis://host/1"
+                )
+        for lodge in lodges:
+            with lodge._lock:
+                shelf = Shelf(lodge._shelf.url, lodge._own, lodge._awaited, lodge._realm)
+                lodge._settle(lodge._ready.rules, shelf)
 
     def listen(self, listener: Listener) -> Listener:
         """Call `listener(entry)` after each decision; what it raises is only logged."""
@@ -70,17 +107,30 @@ class Lodge:
     def join(self, wing: Lodge) -> None:
         """Have another one's decisions heard of and tallied here, too; it has decided nothing yet.
 
-        In a store that they share, rules of the same name are not the same.
+        It is switched off and on with this one, and forgets with it. In a store that they share,
+        rules of the same name are not the same.
         """
         wing.listeners = (*wing.listeners, *self.listeners)
         wing._realm = wing._shelf.realm = WING
         self._wings.append(wing)
+        wing.enabled = self._enabled
 
     def rouse(self, wake: Callable[[], object]) -> None:
         """Call `wake` once, before the next decision."""
         with self._lock:
             self._wake = wake
             self._rouse(self.book)
+
+    def _settle(self, rules: Rules, shelf: Shelf) -> None:
+        book = Ruleset(rules, shelf, self._ready.era + 1)
+        shelf.keep({rule.name for rule in rules.rules}, book.era)
+        self._shelf, self._ready = shelf, book
+        self._open()
+
+    def _open(self) -> None:
+        book = self._ready if self._enabled else void(self._ready, self._shelf)
+        self._rouse(book)
+        self.book = book
 
     def _rouse(self, book: Ruleset) -> None:
         # Where somebody is to be woken, what is asked first has to do it. Others pay nothing.
@@ -107,7 +157,7 @@ class Lodge:
 
     def tallies(self) -> dict[str, Tally]:
         """How many requests each rule let in and refused so far."""
-        found = {ruling.name: ruling.tally for ruling in self.book.rulings}
+        found = {ruling.name: ruling.tally for ruling in self._ready.rulings}
         for wing in self._wings:
             found = {**wing.tallies(), **found}
         return found
@@ -115,6 +165,9 @@ class Lodge:
     def close(self) -> Any:
         """Close the store, if it has to be; awaited if the store is."""
         return self._shelf.close()
+
+    def __repr__(self) -> str:
+        return repr(self._ready) if self._enabled else f"{self._ready!r}, not enabled"
 
     def _begin(self) -> None:
         # In a forked child nobody holds the lock.
@@ -130,3 +183,27 @@ def read(source: Source) -> Rules:
         return place.load()
     finally:
         place.close()
+
+
+def switched() -> bool:
+    """Whether the environment will have rules asked at all."""
+    said = os.environ.get(SWITCH, "")
+    word = said.strip().lower()
+    if word not in (*ON, *OFF):
+        raise ValueError(f"{SWITCH} is 1, true, yes or on, or 0, false, no or off, not {said!r}")
+    if word in OFF:
+        warn(said)
+    return word in ON
+
+
+@cache
+def warn(said: str) -> None:
+    """Have everybody know, once."""
+    logger.warning("%s=%s: no rule is asked, and every request is let in", SWITCH, said)
+
+
+def void(book: Ruleset, shelf: Shelf) -> Ruleset:
+    """A ruleset that no request meets; it tells the same of its rules."""
+    found = Ruleset(Rules(), shelf, book.era)
+    found.rules, found.version = book.rules, book.version
+    return found

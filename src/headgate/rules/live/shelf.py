@@ -20,7 +20,12 @@ from headgate.errors import LimitError
 from headgate.fork import follow
 from headgate.intake import named
 from headgate.limiter import Limiter
+from headgate.rules.model.kinds import shown
+from headgate.rules.model.store import LEASED, STORE, flaw, masked
 from headgate.stores.memory import MemoryStore
+from headgate.stores.redis.place import route
+from headgate.stores.redis.wire import reader
+from headgate.stores.shared.store import named as shareable
 
 # A rule without a key counts under one; this many rows are plenty.
 LONE = 64
@@ -30,7 +35,7 @@ class Shelf:
     """What is alive on one store, in one colour."""
 
     def __init__(self, url: str, clock: Clock | None, awaited: bool, realm: str = "") -> None:
-        self.url = url
+        self.url = sound(url)
         # What the names of all that is here begin with in the store.
         self.realm = realm
         self.clock = clock
@@ -121,6 +126,23 @@ class Shelf:
     def _begin(self) -> None:
         # In a forked child nobody holds the lock.
         self._lock = threading.Lock()
+
+
+def sound(url: Any) -> str:
+    """The URL of a store, if there can be such a one here; nobody is asked whether it answers."""
+    if not isinstance(url, str):
+        raise TypeError(f"store is {STORE.says}, not a {type(url).__name__}")
+    problem = flaw(url)
+    if problem:
+        raise ValueError(f"store is {STORE.says}, not {shown(masked(url))}; {problem}")
+    scheme, _, rest = url.partition("://")
+    if scheme == "shared":
+        shareable(rest)
+    elif scheme != "memory":
+        # The files for TLS are read, and the extra is needed.
+        route(url.removeprefix(LEASED))
+        reader()
+    return url
 
 
 def changed(limiter: Any, limits: tuple[Limit, ...]) -> Any:

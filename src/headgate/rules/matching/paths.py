@@ -17,6 +17,7 @@ each time, which costs what the nodes cost. So neither rules nor paths can make 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
@@ -31,6 +32,17 @@ MOST_SEGMENTS = 32
 # What may be remembered beyond the patterns themselves: nodes, hits and moves of states.
 ROOM = 100_000
 SHARED = 1000
+KNOWN = "paths have {id}, * and **"
+# What other routers write, and regular expressions: <int:id>, :id, [id], [0-9]+, \d+, (a|b), x$.
+# A segment of .* is one only after a plain one, for /.* and /**/.* are files that begin with a dot.
+FOREIGN = re.compile(
+    r"<[^<>/]+>|/:[A-Za-z_]|\[[^\]]+\]|\\[A-Za-z]|\([^()]*[|?*+\\][^()]*\)"
+    r"|/\.\+(?:/|$)|[^/*]/\.\*(?:/|$)|[^/]\$$"
+)
+NAMED = re.compile(r"(?:<(?:\w+:)?|:|\[)([A-Za-z_]\w*)(?:>|\]|[?*+]|\(.*\))?", re.ASCII)
+WITHIN = re.compile(r"\(?\[\^/\][*+]\)?")
+GROUP = re.compile(r"\(\?P(<\w+>)[^()]*\)")
+DEEP = re.compile(r"\(?\.[*+]\)?|<path:\w+>|\[\.\.\.\w+\]")
 
 
 class PathIndex:
@@ -193,8 +205,9 @@ def place(pattern: str, name: str) -> int:
     """Which segment of a path the parameter is; from the end, below 0, where `**` comes before."""
     segments = parse(pattern)
     if f"{{{name}}}" not in segments:
-        hint = f"try {'/'.join(['', *segments])}/{{{name}}}"
-        raise ValueError(f"path {shown(pattern)}: no {{{name}}} stands there; {hint}")
+        others = [f"path.{segment[1:-1]}" for segment in segments if segment[0] == "{"]
+        hint = " or ".join(others) or f"{'/'.join(['', *segments])}/{{{name}}}"
+        raise ValueError(f"path {shown(pattern)}: no {{{name}}} stands there; try {hint}")
     found = segments.index(f"{{{name}}}")
     if "**" not in segments[:found]:
         return found
@@ -209,7 +222,9 @@ def parse(pattern: str) -> tuple[str, ...]:
         raise wrong(pattern, f"{len(pattern):,} characters", f"at most {LONGEST:,}")
     if not pattern.startswith("/"):
         rest = pattern.partition("://")[2].partition("/")[2] if "://" in pattern else pattern
-        raise wrong(pattern, "begins with /", f"try /{rest}")
+        foreign = rest.startswith("^") or FOREIGN.search(f"/{rest}")
+        hint = f"{KNOWN}; try {respelled(rest)}" if foreign else f"try /{rest}"
+        raise wrong(pattern, "begins with /", hint)
     segments = split(pattern)
     if len(segments) > MOST_SEGMENTS:
         raise wrong(pattern, f"{len(segments)} segments", f"at most {MOST_SEGMENTS}")
@@ -235,14 +250,32 @@ def _check(pattern: str, segment: str) -> None:
 
 
 def _check_parameter(pattern: str, segment: str) -> None:
-    inside = segment.strip("{}")
+    inside = segment.strip("{}").partition(":")[0]
     name = inside if inside.isidentifier() and inside.isascii() else "id"
     if "{" not in segment or "}" not in segment:
         raise wrong(pattern, f'"{segment}" has one brace without the other', f"try {{{name}}}")
     if segment[0] != "{" or segment.index("}") != len(segment) - 1:
         raise wrong(pattern, "a parameter is a whole segment", "try /{id}")
     if segment != f"{{{name}}}":
-        raise wrong(pattern, f"{segment} is no name of a parameter", "try {id}")
+        hint = "try **" if segment.endswith(":path}") else f"try {{{name}}}"
+        raise wrong(pattern, f"{segment} is no name of a parameter", hint)
+
+
+def respelled(pattern: str) -> str:
+    """A pattern of another router, or a regular expression, as it is spelled here."""
+    known: list[str] = []
+    for segment in split(WITHIN.sub("*", GROUP.sub(r"\1", pattern)).strip("^$")):
+        named = NAMED.fullmatch(segment)
+        if DEEP.fullmatch(segment):
+            known.append("**")
+        elif named is not None and f"{{{named[1]}}}" not in known:
+            known.append(f"{{{named[1]}}}")
+        else:
+            known.append("*" if FOREIGN.search(f"/{segment}") else segment)
+    try:
+        return "/" + "/".join(parse("/" + "/".join(known)))
+    except ValueError:
+        return "/**"
 
 
 def wrong(pattern: str, problem: str, hint: str) -> ValueError:

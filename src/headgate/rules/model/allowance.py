@@ -16,7 +16,7 @@ from headgate.algorithms.warm_up import WarmUp
 from headgate.rate import Rate
 from headgate.rules.model.kinds import Listing, Path, Report, Schema, shown
 from headgate.rules.model.scalars import RATE, RULE_NAME, choice, flag, seconds, text, whole
-from headgate.rules.model.table import Table, blamed, settle, told, typed
+from headgate.rules.model.table import Table, blamed, settle, strict, told, typed
 
 ALGORITHMS: dict[str, type[Limit]] = {
     "token_bucket": TokenBucket,
@@ -41,9 +41,17 @@ OPTIONS = {
     "period": ("warm_up",),
     "penalty": tuple(ALGORITHMS),
 }
-BY = choice(*ALGORITHMS)
+# What other libraries call them.
+FOREIGN = {
+    "moving_window": "sliding_log",
+    "sliding_window_log": "sliding_log",
+    "sliding_window_counter": "sliding_window",
+    "leaky_bucket_as_meter": "gcra",
+}
+BY = choice(*ALGORITHMS, foreign=FOREIGN)
 
 
+@strict
 @dataclass(frozen=True, repr=False)
 class Allowance:
     """One limit: so much per so long, and who counts it."""

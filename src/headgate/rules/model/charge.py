@@ -10,7 +10,7 @@ from headgate.rules.matching.facts import WORDS, Fact
 from headgate.rules.model.kinds import Listing, Misfit, Path, Plain, Report, Schema, closest
 from headgate.rules.model.match import MATCH, Match, valid
 from headgate.rules.model.scalars import size, whole
-from headgate.rules.model.table import Table, settle, spelled, told, typed
+from headgate.rules.model.table import Table, settle, spelled, strict, told, typed
 
 # What is only known when there is an answer.
 LATER = "response."
@@ -38,6 +38,7 @@ SOURCE = Plain(
 )  # fmt: skip
 
 
+@strict
 @dataclass(frozen=True, repr=False)
 class Cost:
     """So many units for the requests it is about, times a number read from them if it says so."""
@@ -136,6 +137,7 @@ STATUSES = Listing(
 )  # fmt: skip
 
 
+@strict
 @dataclass(frozen=True, repr=False)
 class Counts:
     """Only these answers count: what any other request spent is given back when it is answered."""

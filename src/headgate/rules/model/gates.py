@@ -15,7 +15,7 @@ from headgate.rules.model.charge import STATUSES
 from headgate.rules.model.kinds import Path, Report
 from headgate.rules.model.over import BODY
 from headgate.rules.model.scalars import STATUS, choice, seconds, share, whole
-from headgate.rules.model.table import Table, blamed, settle, told, typed
+from headgate.rules.model.table import Table, blamed, settle, strict, told, typed
 
 KINDS: dict[str, Any] = {"bbr": BBR, "vegas": Vegas, "gradient": Gradient, "aimd": AIMD}
 # Which limit knows which option.
@@ -30,6 +30,7 @@ OPTIONS = {
 }
 
 
+@strict
 @dataclass(frozen=True, repr=False)
 class Deny:
     """Nobody whom the rule is about gets in."""
@@ -44,6 +45,7 @@ class Deny:
         return typed(self)
 
 
+@strict
 @dataclass(frozen=True, repr=False)
 class Adaptive:
     """A number of requests at once that finds itself; above it the answer is 503."""
@@ -80,6 +82,7 @@ class Adaptive:
             report.add(blamed(problem, at, [*OPTIONS]), str(problem))
 
 
+@strict
 @dataclass(frozen=True, repr=False)
 class Break:
     """Lets nothing in while what stands behind it fails; the answer is 503 then."""

@@ -1,60 +1,53 @@
-"""Gateway in rules: what is read by somebody else, kept as it is and frozen."""
+"""Gateway in rules: where requests go that come in from outside. Nothing forwards them yet."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from math import isfinite
+from dataclasses import dataclass
 from typing import Any
 
-from headgate.rules.model.kinds import Named, Path, Report, Schema, shown
-
-# As deep as a document may be.
-DEEPEST = 32
-
-
-class Opaque:
-    """The kind of what is read by somebody else."""
-
-    says = "a mapping"
-
-    def read(self, given: Any, at: Path, report: Report) -> Any:
-        """As it is, and frozen."""
-        if not isinstance(given, Mapping):
-            report.add(at, f"is {self.says}, not {shown(given)}")
-            return None
-        return frozen(given, at, report, DEEPEST)
-
-    def spell(self, value: Any) -> Any:
-        """In plain data."""
-        return thawed(value)
-
-    def schema(self) -> Schema:
-        """Anything."""
-        return {"type": "object"}
+from headgate.rules.model.kinds import Path, Report, Series, shown
+from headgate.rules.model.match import MATCH, Match
+from headgate.rules.model.scalars import text
+from headgate.rules.model.table import Table, settle, strict, told, typed
 
 
-def frozen(given: Any, at: Path, report: Report, depth: int) -> Any:
-    """Plain data that cannot be changed."""
-    if isinstance(given, (Mapping, list, tuple)) and depth == 0:
-        report.add(at, f"more than {DEEPEST} levels deep; write it flatter")
-        return None
-    if isinstance(given, Mapping):
-        return Named({str(name): frozen(one, (*at, str(name)), report, depth - 1)
-                      for name, one in given.items()})  # fmt: skip
-    if isinstance(given, (list, tuple)):
-        return tuple(frozen(one, (*at, number), report, depth - 1)
-                     for number, one in enumerate(given))  # fmt: skip
-    plain = given is None or isinstance(given, (str, int, bool))
-    if not plain and not (isinstance(given, float) and isfinite(given)):
-        report.add(at, f"is a text, a finite number, true or false, not {shown(given)}")
-    return given
+@strict
+@dataclass(frozen=True, repr=False)
+class Route:
+    """Which requests go to which service."""
+
+    upstream: Any = told(text("an address such as http://127.0.0.1:9000"), "Where they go.")
+    match: Any = told(MATCH, "Which requests; all unless said here.", Match())
+
+    def __post_init__(self) -> None:
+        settle(self)
+
+    def __repr__(self) -> str:
+        return typed(self)
+
+    def check(self, report: Report, at: Path) -> None:
+        """An address that a connection can be made to."""
+        clean = self.upstream.isascii() and self.upstream.isprintable() and " " not in self.upstream
+        if not clean or not self.upstream.startswith(("http://", "https://")):
+            said = f"is an http address, not {shown(self.upstream)}"
+            report.add((*at, "upstream"), f"{said}; write one such as http://127.0.0.1:9000")
 
 
-def thawed(value: Any) -> Any:
-    """Plain data that can be written down."""
-    if isinstance(value, Mapping):
-        return {name: thawed(one) for name, one in value.items()}
-    return [thawed(one) for one in value] if isinstance(value, tuple) else value
+ROUTES = Series(Table(Route, "a mapping such as {upstream: http://127.0.0.1:9000}"), "a list")
 
 
-GATEWAY = Opaque()
+@strict
+@dataclass(frozen=True, repr=False)
+class Gateway:
+    """What a gateway does with the requests that the rules let in."""
+
+    routes: Any = told(ROUTES, "Where requests go, the first that fits.", ())
+
+    def __post_init__(self) -> None:
+        settle(self)
+
+    def __repr__(self) -> str:
+        return typed(self)
+
+
+GATEWAY = Table(Gateway, "a mapping such as {routes: [{upstream: http://127.0.0.1:9000}]}")

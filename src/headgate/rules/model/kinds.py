@@ -19,6 +19,8 @@ Schema = dict[str, Any]
 
 # As much of a wrong value as is shown.
 SHOWN = 60
+# What other forms take for true or false, and this one for a text.
+TRUTHS = {"yes": "true", "on": "true", "y": "true", "no": "false", "off": "false", "n": "false"}
 # Who has made so many mistakes in one file has made one many times; the rest is not looked at.
 MOST = 100
 
@@ -252,6 +254,12 @@ def shown(given: Any) -> str:
     if isinstance(given, int) and abs(given) >= 10**SHOWN:
         return f"a number of more than {SHOWN} digits"
     return str(given)[:SHOWN]
+
+
+def truth(given: Any) -> str:
+    """A hint for a text that other forms take for true or false, else the empty string."""
+    word = TRUTHS.get(given.lower(), "") if isinstance(given, str) else ""
+    return f"; write {word}" if word else ""
 
 
 def closest(word: Any, words: tuple[str, ...] | list[str]) -> str:

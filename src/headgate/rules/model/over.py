@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +19,7 @@ from headgate.rules.model.kinds import (
     shown,
 )  # fmt: skip
 from headgate.rules.model.scalars import STATUS, seconds, text, whole
-from headgate.rules.model.table import Table, settle, told, typed
+from headgate.rules.model.table import Table, settle, strict, told, typed
 
 HEADER = text("a header's value", 8_000)
 BODY = text("a text to answer with", 100_000)
@@ -34,6 +35,7 @@ def _elsewhere(given: Any) -> int:
 MOVED = Plain("301, 302, 303, 307 or 308", _elsewhere, {"enum": [*ELSEWHERE]})
 
 
+@strict
 @dataclass(frozen=True, repr=False)
 class Reject:
     """Answered at once, with a status: 429 for too much, 503 where the service cannot now."""
@@ -47,6 +49,7 @@ class Reject:
         return typed(self)
 
 
+@strict
 @dataclass(frozen=True, repr=False)
 class Wait:
     """Held back until it fits, at most so long and with at most so many others; else rejected."""
@@ -62,6 +65,7 @@ class Wait:
         return typed(self)
 
 
+@strict
 @dataclass(frozen=True, repr=False)
 class Degrade:
     """Answered with something less: a body kept ready, or the last good answer there was."""
@@ -91,6 +95,7 @@ class Degrade:
                 report.add(here, f"a header's value is printable ASCII, not {shown(value)}")
 
 
+@strict
 @dataclass(frozen=True, repr=False)
 class Redirect:
     """Sent elsewhere, to a page that explains."""
@@ -123,6 +128,8 @@ CLASSES: dict[type, str] = {
     Degrade: "degrade",
     Redirect: "redirect",
 }
+# A number of seconds, as durations may be.
+SECONDS = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,9})?")
 EXAMPLES = {"wait": "wait 2s", "redirect": "redirect /busy"}
 
 
@@ -184,7 +191,9 @@ class Ways:
         else:
             if way == "reject" and terms.isascii() and terms.isdigit() and len(terms) == 3:
                 terms = int(terms)
-            return WAYS[way].read(terms or {}, at, report)
+            elif way == "wait" and SECONDS.fullmatch(terms):
+                terms = float(terms) if "." in terms else int(terms)
+            return WAYS[way].read({} if terms == "" else terms, at, report)
         return None
 
 

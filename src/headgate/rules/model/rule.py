@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from headgate.algorithms.limit import Limit
 from headgate.rules.matching.facts import Fact, holes
-from headgate.rules.model.allowance import BY, LIMITS
+from headgate.rules.model.allowance import BY, LIMITS, OPTIONS
 from headgate.rules.model.charge import COST, COUNTS
 from headgate.rules.model.gates import ADAPTIVE, BREAKER, DENY
 from headgate.rules.model.kinds import Listing, Misfit, Named, Names, Path, Plain, Report
@@ -15,11 +15,24 @@ from headgate.rules.model.match import FACTS, MATCH, Match
 from headgate.rules.model.over import OVER, Reject
 from headgate.rules.model.scalars import BYTE_RATE, PERCENT, RULE_NAME, STATUS, choice, flag, text
 from headgate.rules.model.sense import sense
-from headgate.rules.model.table import settle, told, typed
+from headgate.rules.model.table import settle, strict, told, typed
 from headgate.rules.model.terms import PLACES, TERMS
 from headgate.rules.model.when import WHEN
 
 LONGEST = 1000
+# What other libraries call it, and people who look for it here, and how a rule says it.
+FOREIGN = {
+    **dict.fromkeys(("methods", "method"), "match: {method: ...}"),
+    **dict.fromkeys(("path", "paths", "route", "endpoint", "url"), "match: {path: ...}"),
+    **dict.fromkeys(("key_func", "key_function", "identifier"), "key: client.ip, or another fact"),
+    **dict.fromkeys(("limit_value", "rate", "rates"), "limit: 100/min"),
+    **dict.fromkeys(("algorithm", "strategy"), "by: sliding_log"),
+    **{word: f"limit: {{rate: ..., {word}: ...}}" for word in OPTIONS},
+    "per_method": "key: [..., method]",
+    "deduct_when": "counts: {status: [...]}",
+    "exempt_when": "when: not (...)",
+    "dry_run": "mode: shadow",
+}
 
 
 def _key(given: Any) -> str:
@@ -42,12 +55,15 @@ KEY = Listing(
 )  # fmt: skip
 
 
+@strict
 @dataclass(frozen=True, repr=False)
 class Rule:
     """One rule: `Rule("login", match={"path": "/login"}, key="client.ip", limit="5/min")`.
 
     Fields take what a rule file would say, or values such as `SlidingLog("5/min")`.
     """
+
+    foreign: ClassVar[dict[str, str]] = FOREIGN
 
     name: Any = told(RULE_NAME, "What it is called in headers, logs and metrics.")
     description: Any = told(text("a sentence for people", 4000), "A sentence for people.", "")

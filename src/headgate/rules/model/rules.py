@@ -36,7 +36,7 @@ from headgate.rules.model.rule import Rule
 from headgate.rules.model.scalars import choice
 from headgate.rules.model.sense import agree
 from headgate.rules.model.store import STORE, masked
-from headgate.rules.model.table import Table, settle, spelled, told
+from headgate.rules.model.table import Table, settle, spelled, strict, told
 from headgate.rules.model.terms import PLAN, UNLIMITED
 from headgate.rules.model.trust import CLIENT
 
@@ -63,6 +63,7 @@ FACT = Plain("a fact such as header.x-plan", _fact, {"type": "string", "pattern"
 RULES = Series(Table(Rule, "a rule, which is a mapping"), "a list of rules")
 
 
+@strict
 @dataclass(frozen=True, repr=False)
 class Rules:
     """All rules, in order: `Rules([Rule("api", limit="100/min")], store="shared://web")`."""

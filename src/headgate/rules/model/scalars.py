@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
+from headgate.errors import RateError
 from headgate.measures import real
 from headgate.rate import SIZES, UNITS, Rate
-from headgate.rules.model.kinds import Kind, Misfit, Plain, closest
+from headgate.rules.model.kinds import Kind, Misfit, Plain, closest, truth
 
 NAME = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 SPELLED = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?) ?([A-Za-z]+)")
+# What other libraries put between the limits of one text, and the unit that has no length.
+BETWEEN = re.compile(r"\s*(?:[;,|&]|\band\b)\s*")
+MONTHLY = re.compile(r"\s*([0-9_]+)\s*(?:/|per\s)\s*1?\s*months?\b")
 SHARE = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,9})?) ?%")
 MOST = 1 << 50
 # A file of many rules has few rates.
@@ -38,7 +44,7 @@ def flag(says: str) -> Kind:
 
     def make(given: Any) -> bool:
         if not isinstance(given, bool):
-            raise Misfit
+            raise Misfit(truth(given))
         return given
 
     return Plain(f"true or false, {says}", make, {"type": "boolean"})
@@ -75,15 +81,16 @@ def share(says: str) -> Kind:
     )  # fmt: skip
 
 
-def choice(*words: str) -> Kind:
-    """One of these words."""
+def choice(*words: str, foreign: Mapping[str, str] = MappingProxyType({})) -> Kind:
+    """One of these words; `foreign` says which of them is meant by the words of others."""
     listed = ", ".join(words[:-1]) + f" or {words[-1]}"
 
     def make(given: Any) -> str:
         if not isinstance(given, str):
             raise Misfit
         if given not in words:
-            raise Misfit(closest(given, words))
+            meant = foreign.get(given.lower().replace("-", "_"), given)
+            raise Misfit(closest(meant, words))
         return given
 
     return Plain(listed, make, {"enum": [*words]})
@@ -155,12 +162,38 @@ def _rate(given: Any) -> Rate:
         return given
     if not isinstance(given, str):
         raise Misfit
-    return _parsed(given)
+    try:
+        return _parsed(given)
+    except RateError as error:
+        # The words of Python are none of a rule file.
+        hint = "try 30day" if "FixedWindow" in error.hint else error.hint
+        raise RateError(error.text, error.place, error.problem, hint) from None
 
 
 @lru_cache(REMEMBERED)
 def _parsed(spelling: str) -> Rate:
     return Rate(spelling)
+
+
+def _limit(given: Any) -> Rate:
+    try:
+        return _rate(given)
+    except RateError as error:
+        raise RateError(error.text, error.place, error.problem, _hint(error)) from None
+
+
+def _hint(error: RateError) -> str:
+    """What would be right, in the words of a rule file."""
+    monthly = MONTHLY.match(error.text)
+    if monthly:
+        rate = f"{monthly[1]}/30day"
+        return f"try {rate}, or {{rate: {rate}, by: fixed_window, calendar: month}}"
+    parts = BETWEEN.split(error.text)
+    try:
+        several = [part for part in parts if part and Rate(part)]
+    except RateError:
+        return error.hint
+    return f"several are a list: [{', '.join(several)}]" if len(several) > 1 else error.hint
 
 
 def _byte_rate(given: Any) -> Rate:
@@ -196,7 +229,7 @@ RATE_SCHEMA = {
     "pattern": rf"^\s*(unlimited|{_AMOUNT}\s*(/|per\s)\s*({_NUMBER}\s*)?({'|'.join(UNITS)})"
     rf"(\s*burst\s*{_AMOUNT})?)\s*$",
 }
-RATE = Plain("a rate such as 100/min or 10/s burst 50", _rate, RATE_SCHEMA, str)
+RATE = Plain("a rate such as 100/min or 10/s burst 50", _limit, RATE_SCHEMA, str)
 BYTE_RATE = Plain("a rate in bytes such as 100KB/s", _byte_rate, RATE_SCHEMA, str)
 PERCENT = Plain(
     "a share such as 25%", _percent,

@@ -1,5 +1,6 @@
 """Tables: frozen values whose fields say what they hold, and what that means to a person.
 
+    @strict
     @dataclass(frozen=True, repr=False)
     class Redirect:
         to: Any = told(TEXT, "Where to.")
@@ -18,12 +19,15 @@ go together.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, field, fields
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar
 
 from headgate.errors import RulesError
-from headgate.rules.model.kinds import Kind, Path, Report, Schema, closest, shown
+from headgate.rules.model.kinds import Kind, Path, Report, Schema, closest, shown, truth
+
+V = TypeVar("V")
 
 OFF = "; leave it out"
 
@@ -31,6 +35,22 @@ OFF = "; leave it out"
 def told(kind: Kind, says: str, default: Any = MISSING) -> Any:
     """A field of that kind, with a sentence for whoever writes rules."""
     return field(default=default, metadata={"kind": kind, "says": says})
+
+
+def strict(cls: type[V]) -> type[V]:
+    """The class, whose values are made of its own fields: `RulesError` tells of all others."""
+    made: Any = cls.__init__
+
+    @wraps(made)
+    def make(self: V, *values: Any, **given: Any) -> None:
+        report = Report()
+        admit(cls, given, (), report)
+        if report.wrong:
+            raise RulesError(report.errors)
+        made(self, *values, **given)
+
+    cls.__init__ = make  # type: ignore[method-assign, assignment]
+    return cls
 
 
 def settle(value: Any) -> None:
@@ -97,10 +117,14 @@ class Table:
             return self._fill(dict(given), at, report, {})
         if any(given is one for one in self.alone):
             return self._fill({}, at, report, {})
-        off = given is False and bool(self.alone)
-        if self.short and given is not None and not off and not isinstance(given, (list, tuple)):
+        # What may be true is no text.
+        texts = (str,) if self.alone else ()
+        off = bool(self.alone) and (given is False or truth(given).endswith("false"))
+        barred = off or given is None or isinstance(given, (list, tuple, *texts))
+        if self.short and not barred:
             return self._fill({self.short: given}, at, report, {self.short: at})
-        report.add(at, f"is {self.says}, not {shown(given)}{OFF if off else ''}")
+        hint = OFF if off else truth(given) if self.alone else ""
+        report.add(at, f"is {self.says}, not {shown(given)}{hint}")
         return None
 
     def spell(self, value: Any) -> Any:
@@ -123,7 +147,7 @@ class Table:
         self, given: dict[Any, Any], at: Path, report: Report, places: dict[str, Path]
     ) -> Any:
         before = report.wrong
-        self._admit(given, at, report)
+        admit(self.cls, given, at, report)
         value: Any = object.__new__(self.cls)
         for one in fields(self.cls):
             place = places.get(one.name, (*at, one.name))
@@ -141,17 +165,17 @@ class Table:
             value.check(report, at)
         return value
 
-    def _admit(self, given: dict[Any, Any], at: Path, report: Report) -> None:
-        known = [one.name for one in fields(self.cls)]
-        for name in given:
-            if name not in known and not report.full:
-                report.stray((*at, str(name)), unknown(name, known))
 
-
-def unknown(name: Any, known: list[str]) -> str:
-    """What is said of a field that is none of those."""
-    rest = f"; there {'is' if len(known) == 1 else 'are'} {', '.join(known)}"
-    return f"there is no such field{closest(name, known) or rest}"
+def admit(cls: Any, given: Iterable[Any], at: Path, report: Report) -> None:
+    """Refuse all names that are none of the fields of a class."""
+    known = [one.name for one in fields(cls)]
+    for name in given:
+        if name not in known and not report.full:
+            # How the class says what others say in that word.
+            foreign = getattr(cls, "foreign", {}).get(name, "")
+            hint = f"; write {foreign}" if foreign else closest(name, known)
+            rest = f"; there {'is' if len(known) == 1 else 'are'} {', '.join(known)}"
+            report.stray((*at, str(name)), f"there is no such field{hint or rest}")
 
 
 def closed(cls: type) -> Schema:

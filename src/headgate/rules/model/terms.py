@@ -9,13 +9,14 @@ from typing import Any
 from headgate.rules.model.allowance import LIMITS, Allowance
 from headgate.rules.model.kinds import Names, Path, Report, Schema, closest, shown
 from headgate.rules.model.scalars import BYTE_RATE, whole
-from headgate.rules.model.table import Table, settle, told, typed
+from headgate.rules.model.table import Table, settle, strict, told, typed
 
 WORDS = ("limit", "concurrent", "bandwidth")
 UNLIMITED = "unlimited"
 PLACES = whole("how many at once", 1, 1 << 30)
 
 
+@strict
 @dataclass(frozen=True, repr=False)
 class Terms:
     """What somebody may: what is not said is as the rule has it."""

@@ -9,7 +9,7 @@ from headgate.rules.clients.address import Networks
 from headgate.rules.clients.client import Client
 from headgate.rules.model.kinds import Listing, Misfit, Path, Plain, Report, Schema
 from headgate.rules.model.scalars import text, whole
-from headgate.rules.model.table import Table, blamed, settle, told, typed
+from headgate.rules.model.table import Table, blamed, settle, strict, told, typed
 
 
 def _network(given: Any) -> str:
@@ -25,6 +25,7 @@ NETWORK = Plain(
 )
 
 
+@strict
 @dataclass(frozen=True, repr=False)
 class Trust:
     """Which proxies are believed, and how much of an address is one client."""

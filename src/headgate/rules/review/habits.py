@@ -1,4 +1,4 @@
-"""Habits: what a single rule says that is probably not meant, each with what would be better."""
+"""Habits: what a rule says that is probably not meant, each with what would be better."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from typing import Any
 
 from headgate.rules.matching.facts import Fact, template
 from headgate.rules.matching.glob import wild
-from headgate.rules.matching.paths import fits
+from headgate.rules.matching.paths import FOREIGN, KNOWN, fits, respelled, shown
 from headgate.rules.model.charge import MOST
 from headgate.rules.model.kinds import Path, closest
+from headgate.rules.model.match import NOT, Match
 from headgate.rules.model.over import Degrade, Redirect, Wait
 from headgate.rules.model.rule import Rule
 from headgate.rules.model.rules import Rules
 from headgate.rules.model.terms import UNLIMITED
+from headgate.rules.review.cover import covers
 
 Warned = Iterator[tuple[Path, str]]
 
@@ -22,14 +24,19 @@ Warned = Iterator[tuple[Path, str]]
 LONG = 10_000
 # What anybody can write into a request.
 FREE = ("header", "query", "cookie")
+# What nobody chooses who is counted.
+SURE = ("client.ip", "user")
+# So many rules that count by these are held against one that does not.
+MOST_SURE = 100
 # Where proxies write whom they saw; anybody can write it too.
 SEEN = ("x-forwarded-for", "forwarded", "x-real-ip", "cf-connecting-ip", "true-client-ip")
 
 
-def odd(rule: Rule, rules: Rules) -> Warned:
-    """All that is odd about one rule, by the way to it from there."""
+def odd(rule: Rule, rules: Rules, sure: list[Rule]) -> Warned:
+    """All that is odd about one rule, by the way to it from there; `sure` as of `counting`."""
     yield from met(rule, rules)
-    yield from known(rule, rules)
+    yield from read(rule)
+    yield from known(rule, rules, sure)
     yield from exempt(rule, rules)
     yield from measured(rule)
     yield from paid(rule)
@@ -54,7 +61,25 @@ def guised(word: str) -> str:
     return f"{said}; write that, and name the proxies to believe in client.trusted_proxies"
 
 
-def known(rule: Rule, rules: Rules) -> Warned:
+def read(rule: Rule) -> Warned:
+    """Paths that are spelled for another router, and meet nothing here."""
+    yield from literal(rule.match, ("match",))
+    several = len(rule.cost) > 1
+    for number, cost in enumerate(rule.cost):
+        yield from literal(cost.match, ("cost", number) if several else ("cost",))
+
+
+def literal(match: Match, at: Path) -> Warned:
+    """The paths of one match."""
+    for conditions, here in ((match.conditions, at), (match.exceptions, (*at, NOT))):
+        paths = conditions.get("path", ())
+        for number, path in enumerate(paths):
+            if FOREIGN.search(path):
+                said = f"{shown(path)} is taken literally; {KNOWN}, as in {respelled(path)}"
+                yield (*here, "path", number) if len(paths) > 1 else (*here, "path"), said
+
+
+def known(rule: Rule, rules: Rules, sure: list[Rule]) -> Warned:
     """Keys that whoever is counted can choose."""
     found = facts(rule)
     for fact in found:
@@ -62,11 +87,24 @@ def known(rule: Rule, rules: Rules) -> Warned:
             yield ("key",), guised(str(fact))
             return
     claimed = [fact for fact in found if fact.family in FREE]
-    sure = [fact for fact in found if str(fact) in ("client.ip", "user")]
-    if claimed and not sure and not fronted(rules):
-        said = f"{claimed[0]} is whatever a client sends: with another one it is counted anew"
-        better = f"add client.ip, as in [{claimed[0]}, client.ip]"
-        yield ("key",), f"{said}, with yours it counts for you; {better}"
+    if not claimed or fronted(rules) or any(covers(one, rule) for one in sure):
+        return
+    said = f"{claimed[0]} is whatever a client sends: with another one it is counted anew"
+    if not any(str(fact) in SURE for fact in found):
+        said += ", with yours it counts for you"
+    yield ("key",), f"{said}; count by user, or add a rule by client.ip"
+
+
+def counting(rules: Rules) -> list[Rule]:
+    """The rules that count by what nobody chooses, as many of them as are looked at."""
+    found = [
+        rule
+        for rule in rules.rules
+        if rule.key and all(str(fact) in SURE for fact in facts(rule))
+        and rule.limits() and rule.mode == "enforce"
+        and rule.empty_key != "allow" and not rule.group
+    ]  # fmt: skip
+    return found[:MOST_SURE]
 
 
 def facts(rule: Rule) -> list[Fact]:

@@ -27,13 +27,14 @@ SHORTEST = {4: 8, 6: 16}
 
 def warnings(rules: Rules) -> tuple[Problem, ...]:
     """What is probably not meant, in the order of the file; lines and columns are not known."""
-    found = [*trusted(rules), *planned(rules)]
+    found = [*trusted(rules), *planned(rules), *forwarded(rules)]
     if not rules.rules:
         found.append((("rules",), "there is none, so everything is let in; write one"))
     ruled = [*grouped(rules), *repeated(rules)]
+    sure = habits.counting(rules)
     for number, rule in enumerate(rules.rules):
         at = ("rules", number)
-        ruled += [((*at, *where), said) for where, said in habits.odd(rule, rules)]
+        ruled += [((*at, *where), said) for where, said in habits.odd(rule, rules, sure)]
     # Stable: what is said of one rule stays in its order.
     ruled.sort(key=lambda one: int(one[0][1]))
     return tuple(Problem(said, where, warning=True) for where, said in found + ruled)
@@ -79,6 +80,13 @@ def same(rule: Rule, terms: Terms | str) -> bool:
     return all(
         not getattr(terms, word) or getattr(terms, word) == getattr(rule, word) for word in WORDS
     )
+
+
+def forwarded(rules: Rules) -> Warned:
+    """What a gateway would do."""
+    if rules.gateway is not None:
+        said = "there is no gateway yet, so nothing listens and nothing is forwarded"
+        yield ("gateway",), f"{said}; leave it out"
 
 
 def grouped(rules: Rules) -> Warned:
