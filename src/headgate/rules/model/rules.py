@@ -75,7 +75,7 @@ class Rules:
     headers: Any = told(
         Listing(choice(*DIALECTS)), "In which dialects headers tell of limits.", ("draft-11",)
     )
-    plan: Any = told(FACT, "Where the plan of a request stands, if the app does not say.", "")
+    plan: Any = told(FACT, "Where the plan of a request stands; without it, the app says it.", "")
     plans: Any = told(Names("a mapping from plans to terms", PLAN), "What each plan may.", Named())
     gateway: Any = told(GATEWAY, "What the gateway listens to and forwards to.", None)
 
