@@ -20,6 +20,7 @@ from headgate.errors import RulesError
 from headgate.rules.live.gatekeeper import Gatekeeper
 from headgate.rules.model.rules import Rules
 from tests.adapters.django.site import MIDDLEWARE
+from tests.missing import lose
 
 SAYS = "store is an address such as memory://, shared://web or redis://host, not "
 
@@ -97,7 +98,7 @@ def test_a_broken_file_is_reported_with_all_that_is_wrong(tmp_path: Path) -> Non
 def test_the_store_of_a_file_is_looked_at_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "hiredis", None)
+    lose(monkeypatch, "hiredis")
     file = tmp_path / "rules.yaml"
     file.write_text("version: 1\nstore: redis://host\nrules: []\n")
     sentence = 'the extra "redis" is not installed; try pip install "headgate[redis]"'

@@ -19,6 +19,7 @@ from headgate.rules.live.gatekeeper import AsyncGatekeeper, Gatekeeper
 from headgate.rules.matching.request import Request
 from headgate.rules.model.rule import Rule
 from headgate.rules.model.rules import Rules
+from tests.missing import lose
 from tests.rules.live.visitor import Visit
 
 KINDS = pytest.mark.parametrize("kind", [Gatekeeper, AsyncGatekeeper])
@@ -71,7 +72,7 @@ def test_a_store_is_named_and_not_given(kind: Any) -> None:
 def test_a_server_without_its_extra_is_refused_when_the_gatekeeper_is_made(
     kind: Any, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "hiredis", None)
+    lose(monkeypatch, "hiredis")
 
     with pytest.raises(MissingExtra) as caught:
         kind(OVER, url)
@@ -104,7 +105,7 @@ def test_rules_with_a_store_that_cannot_be_change_nothing(
     visitor = visit(Rule("api", limit="1/day"))
     visitor.say()
     before = visitor.keeper.lodge.book
-    monkeypatch.setitem(sys.modules, "hiredis", None)
+    lose(monkeypatch, "hiredis")
 
     with pytest.raises(MissingExtra):
         visitor.keeper.change(Rules([Rule("other", limit="1/day")], store="redis://host"))
