@@ -40,7 +40,8 @@ run: $(PACKAGE) ## a burst against every algorithm, drawn in the terminal
 # runs once; of what is made up at random, the second form, of the same source, gets less.
 FORMLESS := $(addprefix --ignore tests/,servers permits pacer retry adaptive guard house docs \
 	$(addprefix rules/,clients documents matching model review watch) \
-	$(addprefix adapters/,asgi django fastapi flask grpc outgoing wsgi test_annex.py) \
+	$(addprefix adapters/,asgi django fastapi flask grpc outgoing wsgi) \
+	$(addprefix adapters/test_,annex.py finders.py gone.py keyless.py stale.py switch.py) \
 	cli examples testing/test_trial.py \
 	conformance/test_differential.py conformance/test_laws.py limiter/test_types.py)
 
