@@ -161,7 +161,11 @@ class Arrival(Guest):
         # Frameworks answer to `get` as to `GET`.
         self.method = environ["REQUEST_METHOD"].upper()
         self.path = pathname(environ)
-        self._query = environ.get("QUERY_STRING", "")
+
+    @property
+    def _query(self) -> str:  # type: ignore[override]
+        found: str = self.environ.get("QUERY_STRING", "")
+        return found
 
     def header(self, name: str) -> str:
         """The header of this name."""

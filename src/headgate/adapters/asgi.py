@@ -102,7 +102,11 @@ class Arrival(Guest):
         self.manners = manners
         self.path = scope["path"]
         self.method = scope.get("method", "GET")
-        self._query = scope.get("query_string", b"")
+
+    @property
+    def _query(self) -> bytes:  # type: ignore[override]
+        found: bytes = self.source.get("query_string", b"")
+        return found
 
     def header(self, name: str) -> str:
         """The header of this name."""

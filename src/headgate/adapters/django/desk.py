@@ -103,11 +103,7 @@ class Desk(Generic[K]):
             "user": named(said.get("USER", signed)),
             "plan": named(said.get("PLAN", booked)),
         }
-        self._reception = Reception(self.keeper, self._asking("user"), self._asking("plan"))
-
-    def arrive(self, request: Any) -> Visitor:
-        """The request, as rules see it."""
-        return Visitor(request, self._reception.manners)
+        self.reception = Reception(self.keeper, self._asking("user"), self._asking("plan"))
 
     async def find(self, word: str, request: Any) -> object:
         """Who it is, or what they have booked, found out without holding up the event loop."""
@@ -146,7 +142,6 @@ class Visitor(Arrival):
         self.manners = manners
         self.method = request.method
         self.path = request.path
-        self._query = self.environ.get("QUERY_STRING", "")
 
     @property
     def scheme(self) -> str:  # type: ignore[override]

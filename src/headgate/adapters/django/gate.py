@@ -28,7 +28,7 @@ def passed(desk: Desk[Any], keeper: Any, request: Any, call: Call) -> Any:
     """What `call(request)` answers, if the keeper lets the request in; awaited if the desk is."""
     if desk.awaited:
         return adrive(visit(desk, keeper, request, call), aperform)
-    visitor = desk.arrive(request)
+    visitor = Visitor(request, desk.reception.manners)
     entry = keeper.enter(visitor)
     if entry.owing or entry.bandwidth:
         return drive(stay(desk, keeper, visitor, entry, call), perform)
@@ -41,7 +41,7 @@ def passed(desk: Desk[Any], keeper: Any, request: Any, call: Call) -> Any:
 
 def visit(desk: Desk[Any], keeper: Any, request: Any, call: Call) -> Flow[Any]:
     """Enter, be answered, and leave."""
-    visitor = desk.arrive(request)
+    visitor = Visitor(request, desk.reception.manners)
     entry = yield from ask(desk, keeper, visitor)
     return (yield from stay(desk, keeper, visitor, entry, call))
 

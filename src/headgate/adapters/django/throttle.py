@@ -51,7 +51,7 @@ class HeadgateThrottle(BaseThrottle):  # type: ignore[misc]
         Where another status than 429 is due, as for a request without a key, it is raised here.
         """
         found = desk(Gatekeeper)
-        visitor = found.arrive(request)
+        visitor = Visitor(request, found.reception.manners)
         for name in names(found, view):
             request.META["headgate.view"] = name
             entry = found.annex.keeper.enter(visitor)
