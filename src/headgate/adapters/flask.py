@@ -88,7 +88,7 @@ class Headgate:
         keeper = rules if isinstance(rules, Gatekeeper) else Gatekeeper(rules, store, self._clock)
         annex = Annex(Gatekeeper, keeper, store, self._clock)
         reception = Reception(keeper, self._user, self._plan)
-        post = app.extensions[NAME] = Post(keeper, annex, reception, self._refusals)
+        post = app.extensions[NAME] = Post(app, keeper, annex, reception, self._refusals)
         app.before_request(post.front)
         app.wsgi_app = Porch(app.wsgi_app, reception)  # type: ignore[method-assign]
 
@@ -138,26 +138,40 @@ class Post:
     """The gatekeepers of one application, and how they are asked."""
 
     def __init__(
-        self, keeper: Gatekeeper, annex: Annex[Gatekeeper], reception: Reception, way: str
+        self,
+        app: Flask,
+        keeper: Gatekeeper,
+        annex: Annex[Gatekeeper],
+        reception: Reception,
+        way: str,
     ) -> None:
         self.keeper = keeper
         self.reception = reception
+        self._app = app
         self._annex = annex
         self._way = way
+        # The views that were met, each with whether it is exempt, by their endpoints.
+        self._met: dict[str | None, tuple[Any, bool]] = {}
 
     def front(self) -> Response | None:
         """Ask the rules of the file about the request at hand."""
-        if any(map(exempted, surroundings())):
-            return None
-        return self._ask(self.keeper)
+        # The request itself: `request` looks for it again with every word.
+        here: Any = request
+        asked = here._get_current_object()
+        view = self._app.view_functions.get(asked.endpoint or "")
+        known = self._met.get(asked.endpoint)
+        if known is None or known[0] is not view:
+            around = [view, *map(self._app.blueprints.get, asked.blueprints)]
+            known = self._met[asked.endpoint] = view, any(map(exempted, around))
+        return None if known[1] else self._ask(self.keeper, asked.environ)
 
     def view(self, terms: Terms, place: str) -> Response | None:
         """Ask the rule of a view."""
-        request.environ["headgate.view"] = self._annex.find(terms, place)
-        return self._ask(self._annex.keeper)
-
-    def _ask(self, keeper: Gatekeeper) -> Response | None:
         environ = request.environ
+        environ["headgate.view"] = self._annex.find(terms, place)
+        return self._ask(self._annex.keeper, environ)
+
+    def _ask(self, keeper: Gatekeeper, environ: Environ) -> Response | None:
         stay = environ.get(STAY)
         if stay is None:
             # Nobody serves this request: a test has made it up.
@@ -196,12 +210,6 @@ class Porch:
     def _tell(self, environ: Environ) -> Fields:
         untold = environ[STAY].untold
         return self._reception.manners.herald.fields(together(untold)) if untold else []
-
-
-def surroundings() -> list[Any]:
-    """The view that is asked for, and the blueprints that it is in."""
-    view = current_app.view_functions.get(request.endpoint or "")
-    return [view, *map(current_app.blueprints.get, request.blueprints)]
 
 
 def exempted(target: Any) -> bool:

@@ -90,12 +90,14 @@ def told(visitor: Visitor, entry: Entry, untold: list[Entry], response: Any) -> 
     """The answer; whoever is outermost tells in its headers of all limits that were met."""
     if untold and untold[0] is entry:
         headers = response.headers
-        taken = {name.lower() for name in headers}
         met = entry if len(untold) == 1 else together(untold)
-        for word, line in visitor.manners.herald.fields(met):
+        fields = visitor.manners.herald.fields(met)
+        # To look for a name that is not there is dear, and what views say themselves is rare.
+        taken = "ratelimit" in ",".join(headers).lower()
+        for word, line in fields:
             name, value = word.decode(), line.decode()
             # Beside what the view has said under the same name.
-            headers[name] = f"{headers[name]}, {value}" if name in taken else value
+            headers[name] = f"{headers[name]}, {value}" if taken and name in headers else value
     return response
 
 
