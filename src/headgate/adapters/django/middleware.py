@@ -20,7 +20,7 @@ from asgiref.sync import iscoroutinefunction, markcoroutinefunction
 from django.core.exceptions import ImproperlyConfigured
 
 from headgate.adapters.django.checks import RULELESS
-from headgate.adapters.django.desk import desk, said
+from headgate.adapters.django.desk import DESKS, desk, said
 from headgate.adapters.django.gate import passed
 from headgate.rules.live.gatekeeper import AsyncGatekeeper, Gatekeeper
 
@@ -46,5 +46,5 @@ class HeadgateMiddleware:
         desk(self._kind)
 
     def __call__(self, request: Any) -> Any:
-        found = desk(self._kind)
+        found = DESKS.get(self._kind) or desk(self._kind)
         return passed(found, found.keeper, request, self.get_response)
