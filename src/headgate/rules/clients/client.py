@@ -15,7 +15,7 @@ was nearest, and `flaw` says why. Nobody gets past garbage to an address of thei
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import lru_cache, partial
 from json import dumps
@@ -37,9 +37,6 @@ LISTS = ("forwarded", "x-forwarded-for")
 LOCAL = "local"
 # How servers name a peer that came by a socket in the file system, or by one without a name.
 UNIX = ("unix:", "/", "@", "\0")
-
-
-Lines = Sequence[str] | Callable[[], Sequence[str]]
 
 
 class Found(NamedTuple):

@@ -120,6 +120,10 @@ class Ruling:
         said = f"{self.name}\0{key}".encode("utf-8", "surrogatepass")
         return int.from_bytes(blake2b(said, digest_size=8).digest()) % MILLION < self._enforced
 
+    def wait(self, key: str) -> float:
+        """How long this key may be made to wait; who only tries a rule out waits for nobody."""
+        return self.patience if self.patience and self.enforced(key) else 0.0
+
     def guards(self) -> list[tuple[Any, str]]:
         """What else there is to hold: a bulkhead that finds its limit, and what it is called."""
         if self.rule.adaptive is None:

@@ -20,4 +20,6 @@ cdef class Turnstile:
     @cython.locals(entry=Entry, limiter=Limiter, decision=Decision)
     cpdef Entry enter(self, request)
     cdef Entry turn(self, Entry entry)
-    cdef Refusal refuse(self, Decision decision)
+
+
+cpdef Refusal refusal(ruling, Decision decision)

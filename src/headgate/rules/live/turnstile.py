@@ -67,7 +67,7 @@ class Turnstile:
         if decision.allowed:
             self.tally.passed += 1
         else:
-            entry.refusal = self.refuse(decision)
+            entry.refusal = refusal(self.ruling, decision)
             self.tally.refused += 1
         return entry
 
@@ -80,9 +80,9 @@ class Turnstile:
             self.tally.passed += 1
         return entry
 
-    def refuse(self, decision: Decision) -> Refusal:
-        """What a limiter's no is called."""
-        if decision.why == UNKNOWN:
-            return Refusal("unavailable", self.ruling.rule, 0, SOON)
-        ruling = self.ruling
-        return Refusal("limit", ruling.rule, ruling.status, decision.retry_after, decision.rule)
+
+def refusal(ruling: Any, decision: Decision) -> Refusal:
+    """What a limiter's no is called."""
+    if decision.why == UNKNOWN:
+        return Refusal("unavailable", ruling.rule, 0, SOON)
+    return Refusal("limit", ruling.rule, ruling.status, decision.retry_after, decision.rule)

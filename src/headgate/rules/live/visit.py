@@ -19,6 +19,7 @@ from headgate.rules.live.entry import SOON, Entry, Pass, Refusal
 from headgate.rules.live.ruling import Lane, Ruling
 from headgate.rules.live.stock import lay, prepare
 from headgate.rules.live.tally import count
+from headgate.rules.live.turnstile import refusal
 from headgate.rules.matching.request import Request
 
 Plan = Callable[[Request], str]
@@ -129,7 +130,7 @@ def ask(entry: Entry, rulings: Sequence[Ruling], plan: Plan, later: Later) -> Fl
             key = "" if ruling.key is None else ruling.key(request)
             if ruling.key is not None and not key and rule.empty_key != "share":
                 if rule.empty_key == "deny":
-                    refuse(entry, ruling, key, Refusal("key", rule, rule.empty_key_status))
+                    refuse(entry, ruling, key, ruling.keyless)
                 continue
             lane = ruling.lane(plan(request) if ruling.plans else "", key)
             if lane is not None and lane.limiter is not None:
@@ -150,9 +151,7 @@ def take(entry: Entry, ruling: Ruling, lane: Lane, key: str) -> Flow[None]:
     if ruling.fee.pends(entry.request):
         decision = yield partial(limiter.peek, key, cost)
     else:
-        # Who tries a rule out waits for nobody.
-        patience = ruling.patience if ruling.patience and ruling.enforced(key) else 0.0
-        booking = yield partial(limiter.reserve, key, cost, patience)
+        booking = yield partial(limiter.reserve, key, cost, ruling.wait(key))
         decision = booking.decision
     entry.passes = (*entry.passes, Pass(ruling, lane, key, cost, decision, booking))
     if not decision:
@@ -202,8 +201,7 @@ def occupy(
     bulkhead: Any, name: str, ruling: Ruling, lane: Lane | None, key: str, hands: Hands
 ) -> Flow[Any]:
     """A place in one bulkhead; where its store cannot be asked, as the rule will have it."""
-    patience = ruling.patience if ruling.patience and ruling.enforced(key) else 0.0
-    slot = bulkhead.hold(name, patience)
+    slot = bulkhead.hold(name, ruling.wait(key))
     try:
         yield partial(hands.hold, slot)
     except StoreUnavailable:
@@ -212,7 +210,7 @@ def occupy(
             raise
         if mode == "allow":
             return None
-        slot = ruling.spare(lane).hold(name, patience)
+        slot = ruling.spare(lane).hold(name, ruling.wait(key))
         yield partial(hands.hold, slot)
     return slot
 
@@ -286,10 +284,3 @@ def refuse(entry: Entry, ruling: Ruling, key: str, refused: Refusal) -> None:
         entry.refusal = refused
     else:
         entry.shadowed = (*entry.shadowed, ruling.rule)
-
-
-def refusal(ruling: Ruling, decision: Any) -> Refusal:
-    """What a limiter's no is called."""
-    if decision.reason == "unavailable":
-        return Refusal("unavailable", ruling.rule, 0, SOON)
-    return Refusal("limit", ruling.rule, ruling.status, decision.retry_after, decision.rule)

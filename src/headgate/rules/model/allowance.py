@@ -16,7 +16,7 @@ from headgate.algorithms.warm_up import WarmUp
 from headgate.rate import Rate
 from headgate.rules.model.kinds import Listing, Path, Report, Schema, shown
 from headgate.rules.model.scalars import RATE, RULE_NAME, choice, flag, seconds, text, whole
-from headgate.rules.model.table import Table, blamed, settle, strict, told, typed
+from headgate.rules.model.table import Table, blamed, strict, told
 
 ALGORITHMS: dict[str, type[Limit]] = {
     "token_bucket": TokenBucket,
@@ -70,12 +70,6 @@ class Allowance:
     oldest: Any = told(choice("weighted", "whole"), "How the oldest part counts.", None)
     period: Any = told(seconds("how long it takes", 0.001), "How long warming up takes.", None)
     penalty: Any = told(whole("what a refusal costs", 0), "What a refused request costs.", None)
-
-    def __post_init__(self) -> None:
-        settle(self)
-
-    def __repr__(self) -> str:
-        return typed(self)
 
     @property
     def unlimited(self) -> bool:

@@ -10,7 +10,7 @@ from headgate.rules.matching.facts import WORDS, Fact
 from headgate.rules.model.kinds import Listing, Misfit, Path, Plain, Report, Schema, closest
 from headgate.rules.model.match import MATCH, Match, valid
 from headgate.rules.model.scalars import size, whole
-from headgate.rules.model.table import Table, settle, spelled, strict, told, typed
+from headgate.rules.model.table import Table, spelled, strict, told
 
 # What is only known when there is an answer.
 LATER = "response."
@@ -48,12 +48,6 @@ class Cost:
     by: Any = told(SOURCE, "Where a number stands that the units are multiplied by.", "")
     per: Any = told(size("how much is one"), "How much of that number is one, rounded up.", 1)
     most: Any = told(whole("the most", 1), "The most that is believed of that number.", MOST)
-
-    def __post_init__(self) -> None:
-        settle(self)
-
-    def __repr__(self) -> str:
-        return typed(self)
 
     @property
     def later(self) -> bool:
@@ -143,12 +137,6 @@ class Counts:
     """Only these answers count: what any other request spent is given back when it is answered."""
 
     status: Any = told(STATUSES, "The statuses of the answers that count.")
-
-    def __post_init__(self) -> None:
-        settle(self)
-
-    def __repr__(self) -> str:
-        return typed(self)
 
 
 def statuses(listed: tuple[Any, ...]) -> frozenset[int]:

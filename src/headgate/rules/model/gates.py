@@ -15,7 +15,7 @@ from headgate.rules.model.charge import STATUSES
 from headgate.rules.model.kinds import Path, Report
 from headgate.rules.model.over import BODY
 from headgate.rules.model.scalars import STATUS, choice, seconds, share, whole
-from headgate.rules.model.table import Table, blamed, settle, strict, told, typed
+from headgate.rules.model.table import Table, blamed, strict, told
 
 KINDS: dict[str, Any] = {"bbr": BBR, "vegas": Vegas, "gradient": Gradient, "aimd": AIMD}
 # Which limit knows which option.
@@ -38,12 +38,6 @@ class Deny:
     status: Any = told(STATUS, "The status of the answer.", 403)
     body: Any = told(BODY, "A body to answer with, instead of a problem.", "")
 
-    def __post_init__(self) -> None:
-        settle(self)
-
-    def __repr__(self) -> str:
-        return typed(self)
-
 
 @strict
 @dataclass(frozen=True, repr=False)
@@ -58,12 +52,6 @@ class Adaptive:
     busy: Any = told(share("a share of the CPU"), "From how busy a CPU on it limits.", None)
     window: Any = told(seconds("how far", 0.01), "How far back it looks.", None)
     cool: Any = told(seconds("how long"), "How long it stays busy after a refusal.", None)
-
-    def __post_init__(self) -> None:
-        settle(self)
-
-    def __repr__(self) -> str:
-        return typed(self)
 
     def limit(self) -> Any:
         """What a bulkhead is made with."""
@@ -97,12 +85,6 @@ class Break:
     longest: Any = told(seconds("how long", 0.001), "The longest pause.", 60.0)
     probes: Any = told(whole("how many calls", 1), "How many calls try whether it works again.", 1)
     status: Any = told(STATUSES, "Which answers are failures.", ("5xx",))
-
-    def __post_init__(self) -> None:
-        settle(self)
-
-    def __repr__(self) -> str:
-        return typed(self)
 
     def breaker(self, name: str, clock: Clock | None) -> Breaker:
         """The breaker that is meant."""

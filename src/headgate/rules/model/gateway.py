@@ -8,7 +8,7 @@ from typing import Any
 from headgate.rules.model.kinds import Path, Report, Series, shown
 from headgate.rules.model.match import MATCH, Match
 from headgate.rules.model.scalars import text
-from headgate.rules.model.table import Table, settle, strict, told, typed
+from headgate.rules.model.table import Table, strict, told
 
 
 @strict
@@ -18,12 +18,6 @@ class Route:
 
     upstream: Any = told(text("an address such as http://127.0.0.1:9000"), "Where they go.")
     match: Any = told(MATCH, "Which requests; all unless said here.", Match())
-
-    def __post_init__(self) -> None:
-        settle(self)
-
-    def __repr__(self) -> str:
-        return typed(self)
 
     def check(self, report: Report, at: Path) -> None:
         """An address that a connection can be made to."""
@@ -42,12 +36,6 @@ class Gateway:
     """What a gateway does with the requests that the rules let in."""
 
     routes: Any = told(ROUTES, "Where requests go, the first that fits.", ())
-
-    def __post_init__(self) -> None:
-        settle(self)
-
-    def __repr__(self) -> str:
-        return typed(self)
 
 
 GATEWAY = Table(Gateway, "a mapping such as {routes: [{upstream: http://127.0.0.1:9000}]}")

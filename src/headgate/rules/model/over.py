@@ -19,7 +19,7 @@ from headgate.rules.model.kinds import (
     shown,
 )  # fmt: skip
 from headgate.rules.model.scalars import STATUS, seconds, text, whole
-from headgate.rules.model.table import Table, settle, strict, told, typed
+from headgate.rules.model.table import Table, strict, told
 
 HEADER = text("a header's value", 8_000)
 BODY = text("a text to answer with", 100_000)
@@ -42,12 +42,6 @@ class Reject:
 
     status: Any = told(STATUS, "The status; 429 or 503 unless said here.", 0)
 
-    def __post_init__(self) -> None:
-        settle(self)
-
-    def __repr__(self) -> str:
-        return typed(self)
-
 
 @strict
 @dataclass(frozen=True, repr=False)
@@ -57,12 +51,6 @@ class Wait:
     timeout: Any = told(seconds("the longest wait", 0.001), "The longest wait.")
     queue: Any = told(whole("how many may wait", 0), "How many may wait at once.", 1000)
     status: Any = told(STATUS, "The status for whom it was too long.", 0)
-
-    def __post_init__(self) -> None:
-        settle(self)
-
-    def __repr__(self) -> str:
-        return typed(self)
 
 
 @strict
@@ -78,12 +66,6 @@ class Degrade:
         "Answer with the last good answer to the same request, if it is no older.",
         0.0,
     )
-
-    def __post_init__(self) -> None:
-        settle(self)
-
-    def __repr__(self) -> str:
-        return typed(self)
 
     def check(self, report: Report, at: Path) -> None:
         """Headers are sent as they are, so they must be such as can be sent."""
@@ -102,12 +84,6 @@ class Redirect:
 
     to: Any = told(text("an address such as /busy or https://example.com/busy"), "Where to.")
     status: Any = told(MOVED, "With which status.", 302)
-
-    def __post_init__(self) -> None:
-        settle(self)
-
-    def __repr__(self) -> str:
-        return typed(self)
 
     def check(self, report: Report, at: Path) -> None:
         """An address that any browser understands, and that no header is split by."""

@@ -15,7 +15,7 @@ from headgate.rules.model.match import FACTS, MATCH, Match
 from headgate.rules.model.over import OVER, Reject
 from headgate.rules.model.scalars import BYTE_RATE, PERCENT, RULE_NAME, STATUS, choice, flag, text
 from headgate.rules.model.sense import sense
-from headgate.rules.model.table import settle, strict, told, typed
+from headgate.rules.model.table import strict, told
 from headgate.rules.model.terms import PLACES, TERMS
 from headgate.rules.model.when import WHEN
 
@@ -96,12 +96,6 @@ class Rule:
     )
     rollout: Any = told(PERCENT, "For which share of keys it is enforced.", 100.0)
     headers: Any = told(flag("whether headers tell of it"), "Whether headers tell of it.", True)
-
-    def __post_init__(self) -> None:
-        settle(self)
-
-    def __repr__(self) -> str:
-        return typed(self)
 
     def limits(self, allowances: Any = None) -> tuple[Limit, ...]:
         """The limits meant, named as the policies that headers tell of; none if unlimited."""

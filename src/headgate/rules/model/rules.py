@@ -36,7 +36,7 @@ from headgate.rules.model.rule import Rule
 from headgate.rules.model.scalars import choice
 from headgate.rules.model.sense import agree
 from headgate.rules.model.store import STORE, masked
-from headgate.rules.model.table import Table, settle, spelled, strict, told
+from headgate.rules.model.table import Table, spelled, strict, told
 from headgate.rules.model.terms import PLAN, UNLIMITED
 from headgate.rules.model.trust import CLIENT
 
@@ -78,9 +78,6 @@ class Rules:
     plan: Any = told(FACT, "Where the plan of a request stands; without it, the app says it.", "")
     plans: Any = told(Names("a mapping from plans to terms", PLAN), "What each plan may.", Named())
     gateway: Any = told(GATEWAY, "What the gateway listens to and forwards to.", None)
-
-    def __post_init__(self) -> None:
-        settle(self)
 
     @classmethod
     def load(

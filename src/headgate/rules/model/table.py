@@ -6,12 +6,6 @@
         to: Any = told(TEXT, "Where to.")
         status: Any = told(STATUS, "With which status.", 302)
 
-        def __post_init__(self) -> None:
-            settle(self)
-
-        def __repr__(self) -> str:
-            return typed(self)
-
 Made in code or read from a file, a value goes through the kinds of its fields; the schema and the
 reference are made of the same fields. `check(report, at)`, where there is one, looks at how fields
 go together.
@@ -38,7 +32,10 @@ def told(kind: Kind, says: str, default: Any = MISSING) -> Any:
 
 
 def strict(cls: type[V]) -> type[V]:
-    """The class, whose values are made of its own fields: `RulesError` tells of all others."""
+    """The class, whose values are read as they are made: `RulesError` tells of all that is wrong.
+
+    They print as one would type them, unless the class says otherwise.
+    """
     made: Any = cls.__init__
 
     @wraps(made)
@@ -48,8 +45,11 @@ def strict(cls: type[V]) -> type[V]:
         if report.wrong:
             raise RulesError(report.errors)
         made(self, *values, **given)
+        settle(self)
 
     cls.__init__ = make  # type: ignore[method-assign, assignment]
+    if "__repr__" not in vars(cls):
+        cls.__repr__ = typed  # type: ignore[method-assign]
     return cls
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from headgate.rules.model.allowance import LIMITS, Allowance
 from headgate.rules.model.kinds import Names, Path, Report, Schema, closest, shown
 from headgate.rules.model.scalars import BYTE_RATE, whole
-from headgate.rules.model.table import Table, settle, strict, told, typed
+from headgate.rules.model.table import Table, strict, told
 
 WORDS = ("limit", "concurrent", "bandwidth")
 UNLIMITED = "unlimited"
@@ -24,12 +24,6 @@ class Terms:
     limit: Any = told(LIMITS, "How often.", ())
     concurrent: Any = told(PLACES, "How many at once.", 0)
     bandwidth: Any = told(BYTE_RATE, "How many bytes of the answer are sent in how long.", None)
-
-    def __post_init__(self) -> None:
-        settle(self)
-
-    def __repr__(self) -> str:
-        return typed(self)
 
 
 class Bargain:

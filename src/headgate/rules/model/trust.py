@@ -9,7 +9,7 @@ from headgate.rules.clients.address import Networks
 from headgate.rules.clients.client import Client
 from headgate.rules.model.kinds import Listing, Misfit, Path, Plain, Report, Schema
 from headgate.rules.model.scalars import text, whole
-from headgate.rules.model.table import Table, blamed, settle, strict, told, typed
+from headgate.rules.model.table import Table, blamed, strict, told
 
 
 def _network(given: Any) -> str:
@@ -45,12 +45,6 @@ class Trust:
     ipv6: Any = told(
         whole("how many bits", 1, 128), "How many leading bits of an IPv6 address are one.", 64
     )
-
-    def __post_init__(self) -> None:
-        settle(self)
-
-    def __repr__(self) -> str:
-        return typed(self)
 
     def client(self) -> Client:
         """What finds the client."""
