@@ -18,14 +18,19 @@ from pathlib import Path
 from typing import Any
 
 from headgate.rules.model.allowance import Allowance
+from headgate.rules.model.bounds import Bounds, Patience, Timeouts
 from headgate.rules.model.charge import Cost, Counts
 from headgate.rules.model.gates import Adaptive, Break, Deny
+from headgate.rules.model.gateway import Audit, Gateway
+from headgate.rules.model.listen import Admin, Listen, Tls
 from headgate.rules.model.over import Degrade, Redirect, Reject, Wait
+from headgate.rules.model.route import Rewrite, Route
 from headgate.rules.model.rule import Rule
 from headgate.rules.model.rules import Rules
 from headgate.rules.model.table import kind
 from headgate.rules.model.terms import Terms
 from headgate.rules.model.trust import Trust
+from headgate.rules.model.upstream import Assurance, Health, Retries, Upstream
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "rules.md"
@@ -34,7 +39,8 @@ TABLES: dict[str, type] = {
     cls.__name__: cls
     for cls in (
         Rules, Trust, Rule, Allowance, Cost, Counts, Reject, Wait, Degrade, Redirect, Deny,
-        Adaptive, Break, Terms,
+        Adaptive, Break, Terms, Gateway, Listen, Tls, Admin, Bounds, Timeouts, Patience, Upstream,
+        Health, Retries, Assurance, Route, Rewrite, Audit,
     )
 }  # fmt: skip
 HEAD = "| field | is | means | unless said |\n| --- | --- | --- | --- |\n"

@@ -126,6 +126,42 @@ files  /**               user            5 at once
                                          plan vip: unlimited
                                          plan free: 1KB/s
 """
+FORWARDING = """\
+version: 1
+gateway:
+  listen: [127.0.0.1:8080, {address: ":443", tls: {certificate: a.pem, key: a.key}}]
+  workers: 2
+  admin: {listen: 127.0.0.1:9901, token: hunter2-hunter2-hunter2}
+  upstreams:
+    shop:
+      servers: [http://10.0.0.1, http://10.0.0.2, http://10.0.0.3, http://10.0.0.4]
+      balance: hash
+      key: client.ip
+      health: /healthz
+  routes:
+    - name: api
+      match: {path: /api/**, method: GET}
+      upstream: shop
+      host: shop.example
+      path: {strip: /api, add: /v2}
+      timeouts: {answer: 5s}
+      retries: 0
+      upgrade: false
+    - upstream: http://127.0.0.1:9000
+rules:
+  - {name: all, limit: 5/s}
+"""
+FORWARDED = """\
+route  forwards     to                     how
+api    GET /api/**  shop:                  host shop.example
+                    http://10.0.0.1        path /api/... becomes /v2/...
+                    http://10.0.0.2        answer 5s
+                    http://10.0.0.3        retries 0
+                    and 1 more             no upgrades
+                                           hash of client.ip
+                                           health /healthz every 5s
+       all          http://127.0.0.1:9000
+"""
 BAD = """\
 version: 1
 store: redis://me:hunter2@host/zero
@@ -184,6 +220,46 @@ def test_all_that_a_rule_does_is_told_and_columns_that_say_nothing_are_not() -> 
 
     assert result.exit_code == 0
     assert f"{result.stdout.split(2 * chr(10))[1]}\n" == FULLY
+
+
+def test_a_gateway_is_told_where_it_listens_and_what_goes_where() -> None:
+    result = check(FORWARDING)
+
+    head, _, table, ways = result.stdout.split("\n\n")
+    assert result.exit_code == 0
+    assert head.splitlines()[1] == (
+        "the gateway listens on 127.0.0.1:8080 and :443 (tls), 2 workers, admin on 127.0.0.1:9901"
+    )
+    assert f"{table}\n" == FORWARDED
+    assert rows(ways) == [["route", "rules"], ["GET /api/**", "all"]]
+
+
+def test_a_plain_gateway_is_told_in_few_words() -> None:
+    text = "{version: 1, gateway: {routes: [{upstream: http://a}]}, rules: [{name: b, limit: 5/s}]}"
+    head, _, table = check(text).stdout.split("\n\n")
+
+    assert head.splitlines()[1] == "the gateway listens on 127.0.0.1:8080"
+    assert rows(table) == [["forwards", "to"], ["all", "http://a"]]
+
+
+def test_a_gateway_in_json_is_as_the_file_spells_it_without_its_token() -> None:
+    told = json.loads(check(FORWARDING, "--json").stdout)
+
+    assert told["gateway"]["admin"] == {"listen": "127.0.0.1:9901", "token": "***"}
+    assert told["gateway"]["routes"][1] == {"upstream": "http://127.0.0.1:9000"}
+    assert json.loads(check(GOOD, "--json").stdout)["gateway"] is None
+
+
+@pytest.mark.parametrize(
+    "token", ["token: hunter2", "token: 'hunter2'", '"token": "hunt\\"er2"', "token:  hunter2 "]
+)
+@pytest.mark.parametrize("other", ["listen: 127.0.0.1:1", "listen: 10.0.0.1:1", "lissen: x"])
+def test_no_line_that_is_shown_tells_a_token(token: str, other: str) -> None:
+    result = check(f"version: 1\ngateway: {{admin: {{{token}, {other}}}}}\n")
+
+    assert result.exit_code == 2
+    assert "er2" not in result.stderr
+    assert "***" in result.stderr
 
 
 def test_usual_rules_fit_into_a_terminal_of_80_columns() -> None:

@@ -1,7 +1,8 @@
 """The colour budget: few lines of the package are there twice, once with `await`.
 
 At most 50 in what decides how often, 60 in what holds, breaks, paces and guards, and 80 in rules
-and adapters, which speak to frameworks of either colour.
+and adapters, which speak to frameworks of either colour. A gateway has one colour; that a few of its
+lines look alike is chance.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from collections import Counter
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "src" / "headgate"
-BUDGETS = {"often": 50, "else": 60, "rules": 80}
+BUDGETS = {"often": 50, "else": 60, "rules": 80, "gateway": 20}
 ELSE = re.compile("(bulkheads|breakers|pacers|guards|permits)/|wrapper|steer|system")
 RULES = re.compile("(rules|adapters)/")
+GATEWAY = re.compile("gateway/")
 
 # What tells the colours apart: take it away, and the two lines are one.
 COLOUR = re.compile(r"\basync |\bawait |\bAsync|(?<=__)a(?=enter__|exit__)|(?<=\.)a(?=sleep)")
@@ -24,7 +26,8 @@ def test_few_lines_differ_only_by_await() -> None:
     counts = dict.fromkeys(BUDGETS, 0)
     for path in PACKAGE.rglob("*.py"):
         name = path.relative_to(PACKAGE).as_posix()
-        what = "rules" if RULES.match(name) else "else" if ELSE.match(name) else "often"
+        kinds = {"rules": RULES, "else": ELSE, "gateway": GATEWAY}
+        what = next((kind for kind, names in kinds.items() if names.match(name)), "often")
         counts[what] += len(repeated(path.read_text()))
 
     assert all(counts[what] <= budget for what, budget in BUDGETS.items()), counts

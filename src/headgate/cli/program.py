@@ -10,6 +10,7 @@ except ImportError:
     raise MissingExtra("cli") from None
 
 from headgate.cli.check import check
+from headgate.cli.gateway import gateway
 from headgate.cli.schema import schema
 
 
@@ -30,4 +31,5 @@ def program(context: click.Context, version: bool) -> None:
 
 
 program.add_command(check)
+program.add_command(gateway)
 program.add_command(schema)

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from headgate.cli import forwarding
 from headgate.cli.data import ruled
 from headgate.cli.routes import Way, met, usual
 from headgate.cli.trouble import harmless, lines, plainly
@@ -58,6 +59,7 @@ def told(found: Found, routes: tuple[tuple[str, str], ...]) -> str:
         "version": found.rules.digest,
         "store": masked(found.rules.store),
         "rules": [ruled(rule, found.rules) for rule in found.rules.rules],
+        "gateway": None if found.rules.gateway is None else found.rules.gateway.hushed(),
         "routes": [
             {"route": way.label, "rules": [{"rule": rule.name, "if": also}
                                            for rule, also in met(found.rules, way)]}
@@ -75,8 +77,12 @@ def show(found: Found, routes: tuple[tuple[str, str], ...]) -> None:
     count = "1 rule" if len(rules.rules) == 1 else f"{len(rules.rules)} rules"
     head = f"{found.file}: {count}, version {rules.digest}, kept in {masked(rules.store)}"
     console.out(harmless(head), highlight=False)
+    if rules.gateway is not None:
+        console.out(harmless(forwarding.opened(rules.gateway)), highlight=False)
     if rules.rules:
         draw(console, *table(rules))
+    if rules.gateway is not None and rules.gateway.routes:
+        draw(console, *forwarding.table(rules.gateway))
     ways = [Way(f"{method} {path}", method, path) for method, path in routes] or usual(rules)
     if ways:
         filled = [([way.label], [crossed(rules, way)]) for way in ways]

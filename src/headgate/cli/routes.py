@@ -27,11 +27,12 @@ class Way(NamedTuple):
 
 
 def usual(rules: Rules) -> list[Way]:
-    """The routes that the rules themselves name."""
+    """The routes that the rules themselves name, and then the gateway."""
     found: dict[str, Way] = {}
-    for rule in rules.rules:
-        for method in rule.match.conditions.get("method", ("",)):
-            for pattern in rule.match.paths:
+    routes = () if rules.gateway is None else rules.gateway.routes
+    for match in [one.match for one in (*rules.rules, *routes)]:
+        for method in match.conditions.get("method", ("",)):
+            for pattern in match.paths:
                 if not wild(method) and len(found) < MOST:
                     label = f"{method or 'any'} {pattern}"
                     found.setdefault(label, Way(label, method, sample(pattern)))

@@ -16,6 +16,8 @@ from headgate.errors import Problem, spelled
 WIDTH = 100
 SECRET = re.compile(r"([a-z+]+://)(?:(?!://).)*@")
 OPTIONS = re.compile(r"((?:redis|valkey|unix)[a-z+]*://[^\s\"'?]*\?)[^\s\"']*")
+# What stands after the name of a token, in any of the three forms.
+TOKEN = re.compile(r"""(\btoken["']?\s*[:=]\s*)(?:"(?:[^"\\]|\\.)*"?|'[^']*'?|[^\s"',}]+)""")
 
 
 def lines(file: str, problems: tuple[Problem, ...]) -> Iterator[str]:
@@ -48,7 +50,7 @@ def text(file: str) -> list[str]:
 
 def pointed(line: str, column: int) -> Iterator[str]:
     """The line, and a caret under the column; of a long line only what is around it."""
-    plain, before = harmless(masked(line)), harmless(masked(line[: column - 1]))
+    plain, before = harmless(hushed(line)), harmless(hushed(line[: column - 1]))
     # What was masked may have begun before the place and ended after it.
     sure = plain.startswith(before)
     start = max(0, len(before) - WIDTH * 3 // 4) if sure else 0
@@ -61,6 +63,11 @@ def pointed(line: str, column: int) -> Iterator[str]:
 def masked(line: str) -> str:
     """The line without what nobody else may know."""
     return OPTIONS.sub(r"\1***", SECRET.sub(r"\1***@", line))
+
+
+def hushed(line: str) -> str:
+    """A line of the file without that, and without tokens, which a message never tells."""
+    return TOKEN.sub(r"\1***", masked(line))
 
 
 def harmless(line: str) -> str:

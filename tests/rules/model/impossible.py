@@ -13,6 +13,9 @@ from tests.rules.model.forms import Path
 LOGIN: Path = ("rules", 1)
 API: Path = ("rules", 2)
 QUOTA: Path = ("rules", 3)
+LISTEN: Path = ("gateway", "listen", 0)
+SHOP: Path = ("gateway", "upstreams", "shop")
+ROUTE: Path = ("gateway", "routes", 0)
 
 Row = tuple[Path, Any, Path, str]
 
@@ -171,6 +174,40 @@ AROUND = [
     ),
     (("rules", 6, "adaptive", "floor"), 500, ("rules", 6, "adaptive", "ceiling"), "is 500 or more"),
 ]
+FORWARDING = [
+    here(("gateway", "listen"), [":1", ":1"], ":1 is taken by listen[0]; choose another"),
+    here(("gateway", "listen"), ["0.0.0.0:1", ":1"], "is taken by listen[0]; choose another"),
+    here((*LISTEN, "address"), "8443", "write 127.0.0.1:8443, or :8443 for all interfaces"),
+    here((*LISTEN, "address"), "[::1:8443", "an IPv6 address stands in brackets"),
+    here((*LISTEN, "address"), "256.0.0.1:80", "is four numbers from 0 to 255"),
+    here((*LISTEN, "address"), "host:65536", "a port is a number up to 65535"),
+    here(("gateway", "admin", "listen"), "0.0.0.0:9901", "so write 127.0.0.1"),
+    here(("gateway", "admin", "listen"), "unix:a.sock", "write the whole path of a socket"),
+    here(("gateway", "admin", "token"), "hunter2", "not of 7; leave it out and one is made"),
+    here(("gateway", "limits", "head"), "64kb", "did you mean KB?"),
+    here(("gateway", "timeouts", "answer"), "0s", "at least 1ms"),
+    here((*SHOP, "servers", 0), "10.0.0.1:9000", "write http://10.0.0.1:9000, or https://"),
+    here((*SHOP, "servers", 0), "http://10.0.0.1/app", "write http://10.0.0.1"),
+    here((*SHOP, "servers", 1), "HTTP://a", "write http://a, or https://"),
+    here((*SHOP, "servers", 2), "http://10.0.0.1:9000/", "is servers[0] again; leave it out"),
+    here((*SHOP, "key"), "path.id", "write path, or another fact"),
+    here((*SHOP, "breaker"), "off", "write false"),
+    here((*SHOP, "breaker", "probes"), 0, "a whole number of 1 or more"),
+    here((*SHOP, "health", "path"), "healthz", "is a path such as /healthz"),
+    here((*SHOP, "retries", "budget"), "0%", "write most: 0 for that"),
+    ((*SHOP, "servers"), "http://a", (*SHOP, "tls"), "is about https, and there is no such"),
+    here((*ROUTE, "upstream"), "shpo", "did you mean shop?"),
+    here((*ROUTE, "upstream"), "127.0.0.1:9000", "write http://127.0.0.1:9000"),
+    here((*ROUTE, "host"), "a.example/b", "only a host and a port stand there"),
+    here((*ROUTE, "path", "strip"), "/api/", "write /api"),
+    here((*ROUTE, "path", "add"), "/a b", "is escaped as %20"),
+    here((*ROUTE, "path"), {}, "say strip, or add, or leave it out"),
+    here((*ROUTE, "match"), {"path.id": "5"}, "no path is matched"),
+    here(("gateway", "routes", 1, "name"), "shop", '"shop" is the name of routes[0]'),
+    ((*SHOP, "balance"), "least", (*SHOP, "key"), "is for balance: hash, not for least"),
+    ((*SHOP, "tls", "verify"), False, (*SHOP, "tls", "ca"), "leave one of them out"),
+    (("gateway", "admin"), "unix:/run/web.sock", ("gateway", "admin"), "is taken by listen[1]"),
+]
 # Names that are wrong, so that the problem is told where they stand.
 STRAYS = [
     here(("plans", "free", "apj"), "5/s", "there is no such rule; did you mean api?"),
@@ -181,5 +218,6 @@ STRAYS = [
     here((*LOGIN, "match", "header."), "1", "try header.NAME"),
     here((*API, "match", "header.X-Beta"), "1", "stands twice, in capitals or not"),
     here((*API, "over", "wiat"), "1s", "did you mean wait?"),
+    here(("gateway", "upstreams", "a b"), "http://a", "a name is letters, digits and _ . -"),
     here((*QUOTA, "over", "degrade", "headers", "a b"), "x", "a header's name is letters"),
 ]

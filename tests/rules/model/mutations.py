@@ -8,20 +8,26 @@ from dataclasses import MISSING, fields
 from typing import Any, NamedTuple
 
 from headgate.rules.model.allowance import Allowance
+from headgate.rules.model.bounds import Bounds, Patience, Timeouts
 from headgate.rules.model.charge import Cost, Counts
 from headgate.rules.model.gates import Adaptive, Break, Deny
+from headgate.rules.model.gateway import Audit, Gateway
+from headgate.rules.model.listen import Admin, Listen, Tls
 from headgate.rules.model.over import Degrade, Redirect, Reject, Wait
+from headgate.rules.model.route import Rewrite, Route
 from headgate.rules.model.rule import Rule
 from headgate.rules.model.rules import Rules
 from headgate.rules.model.terms import Terms
 from headgate.rules.model.trust import Trust
+from headgate.rules.model.upstream import Assurance, Health, Retries, Upstream
 from tests.rules.model.forms import Path, Raw
-from tests.rules.model.impossible import AROUND, ASKING, FITTING, LIMITS, STRAYS
+from tests.rules.model.impossible import AROUND, ASKING, FITTING, FORWARDING, LIMITS, STRAYS
 from tests.rules.model.rich import RICH
 
 TABLES = (
     Rules, Trust, Rule, Allowance, Cost, Counts, Reject, Wait, Degrade, Redirect, Deny, Adaptive,
-    Break, Terms,
+    Break, Terms, Gateway, Listen, Tls, Admin, Bounds, Timeouts, Patience, Upstream, Health,
+    Retries, Assurance, Route, Rewrite, Audit,
 )  # fmt: skip
 
 # What stands in the place of every value, in turn.
@@ -113,16 +119,49 @@ VALID: dict[tuple[str, ...], tuple[set[str], str]] = {
     ("plans", "*"): ({"empty mapping"}, "a plan may change nothing, which is warned of"),
     ("gateway",): ({"empty mapping"}, "a gateway may do nothing"),
     ("gateway", "routes"): ({"empty list"}, "a gateway may forward nothing"),
+    ("gateway", "workers"): ({"number"}, "7 workers"),
+    ("gateway", "audit"): ({"empty mapping"}, "lines as usual"),
+    ("audit", "file"): ({"text"}, "a file may be called anything"),
+    ("admin", "token"): ({"empty text"}, "one is made"),
+    ("listen", "0", "proxy_protocol"): ({"true"}, "it is true"),
+    ("listen", "0", "tls", "*"): ({"text"}, "a file may be called anything"),
+    ("gateway", "limits"): ({"empty mapping"}, "bounds as usual"),
+    ("limits", "lines"): ({"number"}, "7 headers"),
+    ("limits", "connections"): ({"number"}, "7 clients"),
+    ("limits", "body"): ({"number", "zero"}, "7 bytes, or any length"),
+    ("limits", "per_client"): ({"number", "zero"}, "7 connections, or any number"),
+    ("limits", "requests"): ({"number", "zero"}, "7 requests, or any number"),
+    ("timeouts",): ({"empty mapping"}, "waits as usual"),
+    ("timeouts", "stall"): ({"number", "fraction", "zero"}, "some seconds, or any time"),
+    ("timeouts", "total"): ({"number", "fraction", "zero"}, "some seconds, or any time"),
+    ("timeouts", "drain"): ({"number", "fraction", "zero"}, "some seconds, or none"),
+    ("timeouts", "*"): ({"number", "fraction"}, "a number of seconds"),
+    ("shop", "connections"): ({"number", "zero"}, "7 connections, or any number"),
+    ("shop", "idle"): ({"number", "fraction", "zero"}, "some seconds, or none"),
+    ("shop", "tls"): ({"empty mapping"}, "sure as usual"),
+    ("shop", "tls", "ca"): ({"text"}, "a file may be called anything"),
+    ("shop", "tls", "verify"): ({"true"}, "it is true"),
+    ("health", "every"): ({"number", "fraction"}, "a number of seconds"),
+    ("health", "timeout"): ({"number", "fraction"}, "a number of seconds"),
+    ("health", "up"): ({"number"}, "7 good answers"),
+    ("health", "down"): ({"number"}, "7 bad answers"),
+    ("retries",): ({"number", "zero", "empty mapping"}, "7 times, or none, or as usual"),
+    ("retries", "most"): ({"number", "zero"}, "7 times, or none"),
+    ("retries", "budget"): ({"number", "fraction"}, "so many percent"),
+    ("routes", "*", "upgrade"): ({"true"}, "it is true"),
 }
 
 # Where a mutation breaks something else than itself.
 ELSEWHERE: dict[tuple[Path, str], tuple[Path, bool]] = {
     (("rules",), "empty list"): (("plans", "free", "api"), True),
     (("rules", 2, "limit", 0, "burst"), "number"): (("rules", 2, "limit", 0, "initial"), False),
+    (("gateway", "upstreams"), "empty mapping"): (("gateway", "routes", 0, "upstream"), False),
 }
+# Where several things are missing at once.
+WIDE: tuple[Path, ...] = (("rules",), ("gateway", "listen", 0, "tls"))
 
-# Where names are anybody's: plans, keys that are overridden, and headers that are sent.
-FREE = (("plans",), ("overrides",), ("degrade", "headers"))
+# Where names are anybody's: plans, keys that are overridden, headers that are sent, and upstreams.
+FREE = (("plans",), ("overrides",), ("degrade", "headers"), ("gateway", "upstreams"))
 # What has to be there.
 REQUIRED = {(cls, one.name) for cls in TABLES for one in fields(cls) if one.default is MISSING}
 
@@ -183,7 +222,7 @@ def mistaken(kind: str) -> Iterator[Broken]:
     """Every value replaced by one wrong one."""
     value = WRONG[kind]
     for path, _ in nodes(RICH):
-        below = (isinstance(value, (list, dict)) and bool(value)) or path == ("rules",)
+        below = (isinstance(value, (list, dict)) and bool(value)) or path in WIDE
         at, key = ELSEWHERE.get((path, kind), (path, False))
         data, label = replaced(path, value), f"{kind} at {path}"
         yield Broken(kind, label, data, at, key, below, good=valid(path, kind))
@@ -236,12 +275,14 @@ def needed(path: Path) -> bool:
     above = str(path[-2]) if len(path) > 1 else ""
     holders = {
         "version": ("",), "name": ("*",), "rate": ("limit", "*"), "timeout": ("wait",),
-        "to": ("redirect",), "by": ("adaptive",), "status": ("counts",),
+        "to": ("redirect",), "by": ("adaptive",), "status": ("counts",), "listen": ("admin",),
+        "certificate": ("tls",), "key": ("tls",), "path": ("health",), "servers": ("shop",),
     }  # fmt: skip
     name = str(path[-1])
     if name == "name":
         return len(path) == 3
-    return above in holders.get(name, ()) or (name == "rate" and above.isdigit())
+    listed = name in ("rate", "address", "upstream") and above.isdigit()
+    return above in holders.get(name, ()) or listed
 
 
 def doubled() -> Iterator[Broken]:
@@ -254,7 +295,7 @@ def doubled() -> Iterator[Broken]:
 
 def impossible() -> Iterator[Broken]:
     """What is well spelled and still cannot be, alone or beside the rest."""
-    for at, value, where, hint in [*LIMITS, *FITTING, *ASKING, *AROUND, *STRAYS]:
+    for at, value, where, hint in [*LIMITS, *FITTING, *ASKING, *AROUND, *FORWARDING, *STRAYS]:
         key = (at, value, where, hint) in STRAYS
         data, label = replaced(at, value), f"{value!r} at {at}"
         yield Broken("impossible", label, data, where, key, below=not key, hint=hint)

@@ -25,7 +25,71 @@ RICH: dict[str, Any] = {
             "files": {"bandwidth": "1MB/s"},
         },
     },
-    "gateway": {"routes": [{"match": {"path": "/**"}, "upstream": "http://127.0.0.1:9000"}]},
+    "gateway": {
+        "listen": [
+            {
+                "address": "0.0.0.0:8443",
+                "tls": {"certificate": "web.pem", "key": "web.key", "clients": "clients.pem"},
+                "proxy_protocol": True,
+            },
+            "unix:/run/web.sock",
+        ],
+        "workers": 4,
+        "admin": {"listen": "127.0.0.1:9901", "token": "a-token-of-some-length"},
+        "limits": {
+            "head": "32KB",
+            "lines": 50,
+            "body": "1GB",
+            "connections": 5000,
+            "per_client": 100,
+            "requests": 1000,
+        },
+        "timeouts": {
+            "head": "5s",
+            "body": "20s",
+            "idle": "30s",
+            "send": "40s",
+            "connect": "2s",
+            "answer": "50s",
+            "stall": "45s",
+            "total": "4min",
+            "drain": "15s",
+        },
+        "upstreams": {
+            "shop": {
+                "servers": ["http://10.0.0.1:9000", "https://10.0.0.2:9443", "unix:/run/app.sock"],
+                "balance": "hash",
+                "key": ["header.x-user", "ip:{client.ip}"],
+                "connections": 50,
+                "idle": "9s",
+                "health": {
+                    "path": "/healthz",
+                    "every": "10s",
+                    "timeout": "2s",
+                    "up": 3,
+                    "down": 4,
+                    "status": [200, "3xx"],
+                },
+                "breaker": {"calls": 10, "pause": "3s", "status": "5xx"},
+                "retries": {"most": 2, "budget": "10%"},
+                "tls": {"ca": "ca.pem", "verify": True, "name": "shop.example"},
+            }
+        },
+        "routes": [
+            {
+                "name": "shop",
+                "match": {"path": "/api/**"},
+                "upstream": "shop",
+                "host": "shop.example:9000",
+                "path": {"strip": "/api", "add": "/v2"},
+                "timeouts": {"connect": "1s", "answer": "5s", "stall": "6s", "total": "30s"},
+                "retries": {"most": 3, "budget": "5%"},
+                "upgrade": True,
+            },
+            {"upstream": "http://127.0.0.1:9000"},
+        ],
+        "audit": {"rate": "5/s", "file": "refused.log"},
+    },
     "rules": [
         {
             "name": "banned",
@@ -148,6 +212,27 @@ SMALL: dict[str, dict[str, Any]] = {
             {"name": "h", "limit": "5/s", "over": "degrade", "counts": {"status": "4xx"}},
             {"name": "i", "limit": "unlimited", "rollout": 50},
         ],
+    },
+    "forwarding": {
+        "version": 1,
+        "gateway": {
+            "listen": ":8080",
+            "admin": "unix:/run/admin.sock",
+            "upstreams": {
+                "a": "http://app",
+                "b": {"servers": ["http://10.0.0.1", "http://[2001:db8::1]:81"]},
+                "c": {"servers": "unix:/run/c.sock", "breaker": False, "health": "/", "retries": 0},
+                "d": {"servers": "http://10.0.0.4", "breaker": {"pause": "1s"}, "idle": 0},
+            },
+            "routes": [
+                {"match": {"path": "/a"}, "upstream": "a", "host": "keep", "upgrade": False},
+                {"match": {"path": "/b"}, "upstream": "b", "host": "upstream"},
+                {"match": {"path": "/c"}, "upstream": "c", "host": "a.example"},
+                {"match": {"path": "/d"}, "upstream": "d", "host": "[::1]:80"},
+                {"upstream": "https://a.example/"},
+            ],
+            "timeouts": {"stall": 0, "total": "0s", "drain": 0},
+        },
     },
     "names": {
         "version": 1,

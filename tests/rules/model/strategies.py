@@ -74,10 +74,6 @@ MATCHES = optional(
         ),
     }
 ).filter(bool)
-ROUTES = st.fixed_dictionaries(
-    {"upstream": st.sampled_from(["http://127.0.0.1:9000", "https://a.example"])},
-    optional={"match": MATCHES},
-)
 COSTS = st.one_of(
     st.integers(0, 9),
     st.fixed_dictionaries({"units": st.integers(0, 9), "path": PATHS}),
@@ -125,6 +121,42 @@ BREAKERS = st.one_of(
         status=STATUS_LISTS,
     ),
 )
+SERVERS = st.sampled_from(
+    [
+        "http://127.0.0.1:9000",
+        "https://a.example",
+        "unix:/run/a.sock",
+        "http://[::1]",
+        "http://b_c/",
+    ]
+)
+RETRIES = st.one_of(
+    st.integers(0, 10), optional(most=st.integers(0, 10), budget=st.sampled_from([5, "2.5%"]))
+)
+UPSTREAMS = st.one_of(
+    SERVERS,
+    st.fixed_dictionaries(
+        {"servers": st.one_of(SERVERS, st.lists(SERVERS, min_size=1, unique=True))},
+        optional={
+            "connections": st.integers(0, 9),
+            "idle": DURATIONS,
+            "health": st.one_of(
+                st.just("/up?deep=1"),
+                st.fixed_dictionaries({"path": st.just("/")}, optional={"status": STATUS_LISTS}),
+            ),
+            "breaker": st.one_of(st.booleans(), BREAKERS),
+            "retries": RETRIES,
+        },
+    ),
+)
+WAYS = {
+    "match": MATCHES,
+    "host": st.sampled_from(["keep", "upstream", "a.example", "A:80", "[::1]"]),
+    "path": st.sampled_from([{"strip": "/a"}, {"add": "/b%20/c"}, {"strip": "/a", "add": "/b"}]),
+    "timeouts": optional(answer=DURATIONS, total=st.just(0)),
+    "retries": RETRIES,
+    "upgrade": st.booleans(),
+}
 TERMS = st.one_of(st.just("unlimited"), rates(), st.lists(rates(), min_size=1, max_size=2))
 
 
@@ -151,6 +183,37 @@ def rules(draw: st.DrawFn, name: str) -> Plain:
 
 
 @st.composite
+def gateways(draw: st.DrawFn) -> Plain:
+    """What a gateway does."""
+    upstreams = draw(st.dictionaries(NAMES, UPSTREAMS, max_size=2))
+    targets = st.one_of(SERVERS, st.sampled_from([*upstreams])) if upstreams else SERVERS
+    route = st.fixed_dictionaries({"upstream": targets}, optional=WAYS)
+    listeners = st.one_of(
+        st.sampled_from([":80", "[::]:0", "localhost:1", "unix:/run/b.sock"]),
+        st.fixed_dictionaries(
+            {"address": st.just("127.0.0.1:0"), "proxy_protocol": st.booleans()},
+            optional={"tls": st.just({"certificate": "a.pem", "key": "a.key"})},
+        ),
+    )
+    plain = optional(
+        listen=listed(listeners).filter(apart),
+        workers=st.integers(1, 9),
+        admin=st.sampled_from(["127.0.0.2:9901", {"listen": "[::1]:0", "token": ""}]),
+        limits=optional(head=st.sampled_from([1000, "64KiB"]), body=st.integers(0, 10**9)),
+        timeouts=optional(idle=DURATIONS, stall=st.just("0s"), drain=st.just(0)),
+        audit=optional(rate=rates(), file=st.sampled_from(["-", "a b.log"])),
+    )
+    return {**draw(plain), "upstreams": upstreams, "routes": draw(st.lists(route, max_size=2))}
+
+
+def apart(listeners: Any) -> bool:
+    """Whether none of them stands there twice; those at port 0 may."""
+    several = listeners if isinstance(listeners, list) else [listeners]
+    fixed = [one for one in several if isinstance(one, str) and not one.endswith(":0")]
+    return len({*fixed}) == len(fixed)
+
+
+@st.composite
 def files(draw: st.DrawFn) -> Plain:
     """A whole file."""
     names = draw(st.lists(NAMES, max_size=4, unique_by=str.lower))
@@ -168,6 +231,6 @@ def files(draw: st.DrawFn) -> Plain:
         headers=st.sampled_from(["none", ["draft-11", "x-delta"]]),
         plan=FACTS,
         plans=st.dictionaries(NAMES, plans, max_size=2),
-        gateway=optional(routes=st.lists(ROUTES, max_size=2)),
+        gateway=gateways(),
     )
     return {**plain, **draw(top)}

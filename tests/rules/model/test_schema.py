@@ -22,9 +22,11 @@ jsonschema = pytest.importorskip("jsonschema")
 BEYOND = {
     "number": {"penalty", "burst", "parts", "last", "api", "files"}
     | {*RICH["rules"][1]["overrides"]},
-    "text": {"header", "when", "zone", "redirect", "to", "upstream"},
+    "text": {"header", "when", "zone", "redirect", "to"},
     "mapping": {"vip", "free", "paid", "overrides"},
     "empty list": {"rules"},
+    "empty mapping": {"upstreams", "path"},
+    "zero": {"budget"},
 }
 
 

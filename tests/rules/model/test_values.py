@@ -18,9 +18,10 @@ from headgate.rules.matching.expression import Expression
 from headgate.rules.model.allowance import Allowance
 from headgate.rules.model.charge import Cost, Counts
 from headgate.rules.model.gates import Adaptive, Break, Deny
-from headgate.rules.model.gateway import Gateway, Route
+from headgate.rules.model.gateway import Gateway
 from headgate.rules.model.match import Match
 from headgate.rules.model.over import Degrade, Redirect, Reject, Wait
+from headgate.rules.model.route import Route
 from headgate.rules.model.rule import Rule
 from headgate.rules.model.rules import Rules
 from headgate.rules.model.terms import Terms
@@ -195,7 +196,7 @@ def test_a_gateway_is_kept_and_frozen() -> None:
     rules = Rules(gateway=plain)
     plain["routes"].append({})
 
-    assert rules.gateway == Gateway([Route("http://a", {"path": "/a"})])
+    assert rules.gateway == Gateway(routes=[Route("http://a", {"path": "/a"})])
     assert repr(rules.gateway) == (
         "Gateway(routes=[{'upstream': 'http://a', 'match': {'path': '/a'}}])"
     )

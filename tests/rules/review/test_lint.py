@@ -266,13 +266,6 @@ def test_of_a_group_one_rule_does_not_bound_another() -> None:
     assert told(chosen, rule("b", key="client.ip", group="g")) == [CLAIMED]
 
 
-def test_a_gateway_is_not_there_yet() -> None:
-    assert told(rule(), gateway={"routes": [{"upstream": "http://127.0.0.1:9000"}]}) == [
-        "gateway: there is no gateway yet, so nothing listens and nothing is forwarded; leave it "
-        "out"
-    ]
-
-
 def test_no_rules_are_no_limits() -> None:
     assert told() == ["rules: there is none, so everything is let in; write one"]
 
@@ -362,10 +355,8 @@ def test_two_rules_that_count_the_same() -> None:
     assert told(rule("a", key="user"), rule("b", key="client.ip")) == []
 
 
-def test_the_rich_file_is_odd_in_two_ways_only() -> None:
+def test_the_rich_file_is_odd_in_one_way_only() -> None:
     assert [str(warning) for warning in warnings(Rules(**RICH))] == [
-        "gateway: there is no gateway yet, so nothing listens and nothing is forwarded; leave it "
-        "out",
         "rules[4].over: /busy meets this rule again, so whoever is refused goes in circles; except "
         "it with match: {not: {path: /busy}}",
     ]

@@ -63,6 +63,12 @@ class Ruleset:
                 known[place] = found
         return found
 
+    def meant(self, method: str, path: str) -> tuple[Ruling, ...] | None:
+        """The rulings that all requests with this method and path meet; None if others matter."""
+        if not self._plain or self._booked is not None or "find" in vars(self):
+            return None
+        return self.find(Request(method, path))
+
     def _meet(self, positions: tuple[int, ...]) -> tuple[Ruling, ...]:
         seen: set[str] = set()
         met: list[Ruling] = []

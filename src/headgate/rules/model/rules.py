@@ -115,8 +115,8 @@ class Rules:
 
     @property
     def digest(self) -> str:
-        """A short name for exactly these rules; where they are kept does not count."""
-        plain = {word: given for word, given in spelled(self).items() if word != "store"}
+        """A short name for exactly these rules; where they are kept and secrets do not count."""
+        plain = {word: given for word, given in self._hushed().items() if word != "store"}
         found = json.dumps(plain, sort_keys=True, default=str).encode("utf-8", "surrogatepass")
         return hashlib.blake2b(found, digest_size=6).hexdigest()
 
@@ -125,12 +125,17 @@ class Rules:
         return {"version": self.version, **spelled(self)}
 
     def __repr__(self) -> str:
-        # What is typed where a password stands ends in logs: it is left out.
-        plain = {**spelled(self), "store": masked(self.store)}
-        if self.store == type(self).store:
-            del plain["store"]
-        said = [f"{word}={given!r}" for word, given in plain.items() if word != "rules"]
+        said = [f"{word}={given!r}" for word, given in self._hushed().items() if word != "rules"]
         return f"Rules({', '.join([repr(list(self.rules)), *said])})"
+
+    def _hushed(self) -> dict[str, Any]:
+        # What is typed where a password stands ends in logs: it is left out.
+        plain = spelled(self)
+        if "store" in plain:
+            plain["store"] = masked(self.store)
+        if self.gateway is not None:
+            plain["gateway"] = self.gateway.hushed()
+        return plain
 
     def check(self, report: Report, at: Path) -> None:
         """Whether rules, policies and plans go together."""

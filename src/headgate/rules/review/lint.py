@@ -14,7 +14,7 @@ from headgate.rules.model.kinds import Path, closest
 from headgate.rules.model.rule import Rule
 from headgate.rules.model.rules import Rules
 from headgate.rules.model.terms import UNLIMITED, WORDS, Terms
-from headgate.rules.review import habits
+from headgate.rules.review import forwarding, habits
 from headgate.rules.review.cover import covers
 
 Warned = Iterator[tuple[Path, str]]
@@ -83,10 +83,10 @@ def same(rule: Rule, terms: Terms | str) -> bool:
 
 
 def forwarded(rules: Rules) -> Warned:
-    """What a gateway would do."""
+    """What the gateway does."""
     if rules.gateway is not None:
-        said = "there is no gateway yet, so nothing listens and nothing is forwarded"
-        yield ("gateway",), f"{said}; leave it out"
+        for where, said in forwarding.odd(rules.gateway):
+            yield ("gateway", *where), said
 
 
 def grouped(rules: Rules) -> Warned:

@@ -1,0 +1,1 @@
+"""Gateway: the rules in front of any HTTP service, as a reverse proxy."""

@@ -1,0 +1,85 @@
+"""Audit: a line for every request that was refused, so that one can tell afterwards why.
+
+Whoever floods a gateway shall not flood its log as well: there are only so many lines a second, and
+the next one says how many were left out.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import logging
+import secrets
+import sys
+from datetime import UTC, datetime
+from typing import IO, Any
+
+from headgate.clock import Clock
+from headgate.limiter import Limiter
+from headgate.rules.live.entry import Entry
+
+logger = logging.getLogger("headgate.audit")
+
+# Nobody needs more of a path, and nobody shall write books into a log.
+LONGEST = 200
+
+
+class Audit:
+    """Writes a line of JSON for a refusal, to a file or the logger."""
+
+    def __init__(self, terms: Any, clock: Clock) -> None:
+        self.terms = terms
+        self._clock = clock
+        self._limiter = None if terms.rate.unlimited else Limiter(terms.rate, clock=clock)
+        self._numbers = itertools.count(1)
+        # No other process, and none after a restart, gives the same names.
+        self._prefix = secrets.token_hex(5)
+        self._suppressed = 0
+        self._file: IO[str] | None = None
+        if terms.file == "-":
+            self._file = sys.stdout
+        elif terms.file:
+            self._file = open(terms.file, "a", encoding="utf-8", buffering=1)  # noqa: SIM115
+
+    def name(self) -> str:
+        """A name for a decision, which no other has."""
+        return f"{self._prefix}{next(self._numbers):06x}"
+
+    def write(self, name: str, request: Any, entry: Entry, status: int) -> None:
+        """Write the line of a decision."""
+        if self._limiter is not None and not self._limiter.take(""):
+            self._suppressed += 1
+            return
+        refusal: Any = entry.refusal
+        said = {
+            "time": datetime.fromtimestamp(self._clock.now() / 1e6, UTC).isoformat(),
+            "decision": name,
+            "rule": refusal.rule.name,
+            "kind": refusal.kind,
+            "status": status,
+            "client": request.address,
+            "method": request.method,
+            "host": request.host[:LONGEST],
+            "path": request.path[:LONGEST],
+            "retry_after": round(refusal.retry_after, 3),
+            "version": entry.version,
+        }
+        if self._suppressed:
+            said["suppressed"] = self._suppressed
+            self._suppressed = 0
+        self._put(json.dumps(said, allow_nan=True))
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None and self._file is not sys.stdout:
+            self._file.close()
+
+    def _put(self, line: str) -> None:
+        if self._file is None:
+            logger.info("%s", line)
+            return
+        try:
+            self._file.write(line + "\n")
+            self._file.flush()
+        except (OSError, ValueError) as problem:
+            logger.warning("the audit file cannot be written: %s", problem)

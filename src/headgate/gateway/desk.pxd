@@ -1,0 +1,59 @@
+# C types of desk.py, for Cython.
+cimport cython
+from headgate.gateway.road cimport Road
+from headgate.gateway.upstreams.server cimport Server
+from headgate.gateway.wire.exchange cimport Exchange
+from headgate.gateway.wire.house cimport House
+from headgate.rules.live.entry cimport Entry
+from headgate.rules.live.turnstile cimport Turnstile
+cdef long ANSWERING
+cdef long WAITING
+cdef long FAILURE
+cdef long SUCCESS
+
+
+@cython.final
+cdef class Way:
+    cdef public object spot
+    cdef public Turnstile turnstile
+    cdef public bint free
+    cdef public Road road
+
+
+@cython.final
+cdef class Desk:
+    cdef object __weakref__
+    cdef public object keeper
+    cdef public object lodge
+    cdef public object errands
+    cdef public object lobby
+    cdef public House house
+    cdef public long long requests
+    cdef public long long refused
+    cdef public bint closing
+    cdef public set paused
+    cdef public dict ways
+    cdef public object book
+    cdef public object manners
+    cdef public object version
+    cdef public object roads
+    @cython.locals(way=Way)
+    cpdef admit(self, Exchange exchange)
+    @cython.locals(entry=Entry)
+    cdef ask(self, Exchange exchange, Way way)
+    cpdef usher(self, Exchange exchange, Entry entry)
+    @cython.locals(road=Road, server=Server, now=cython.longlong)
+    cpdef forward(self, Exchange exchange)
+    @cython.locals(road=Road)
+    cpdef send(self, Exchange exchange, outlet)
+    cpdef complete(self, Exchange exchange)
+    @cython.locals(entry=Entry, answer=list)
+    cpdef dress(self, Exchange exchange)
+    @cython.locals(answer=list)
+    cpdef reply(self, Exchange exchange, long status, list fields, bytes body)
+    @cython.locals(entry=Entry)
+    cpdef conclude(self, Exchange exchange)
+    @cython.locals(now=cython.longlong)
+    cpdef judge(self, Exchange exchange, long outcome)
+    @cython.locals(road=Road)
+    cpdef stall(self, Exchange exchange)

@@ -1,0 +1,250 @@
+"""Desk: what becomes of a request, from its head to the end of its answer.
+
+Rules are asked, a road is found, a server chosen, and a connection to it lent. Most requests get
+that far without waiting for anything, so it is done in one go, and compiled. What takes time, or
+goes wrong, is an errand.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headgate.gateway.spots import Spot
+from headgate.gateway.visitor import Envoy, Visitor
+from headgate.gateway.wire.exchange import Exchange
+from headgate.gateway.wire.house import House
+from headgate.gateway.wire.lines import CLOSE, CONTINUE, KEEP, LINES
+from headgate.gateway.wire.phases import ANSWERING, WAITING
+from headgate.rules.live.entry import Entry
+from headgate.rules.live.turnstile import Turnstile
+from headgate.window import FAILURE, SUCCESS
+
+# So many targets are remembered, of at most so many bytes.
+REMEMBERED = 10_000
+LONGEST = 256
+# What may be sent again without being done twice.
+REPEATABLE = frozenset({b"GET", b"HEAD", b"OPTIONS", b"PUT", b"DELETE"})
+
+
+class Way:
+    """What is known of all requests with the same method and target.
+
+    `turnstile` is what they pass, if that is all that rules will; `free` if there is no rule for
+    them; `road` is where they go, if that is the same for all.
+    """
+
+    __slots__ = ("free", "road", "spot", "turnstile")
+
+    def __init__(self, spot: Spot, turnstile: Turnstile | None, free: bool, road: Any) -> None:
+        self.spot = spot
+        self.turnstile = turnstile
+        self.free = free
+        self.road = road
+
+
+class Desk:
+    """Where requests are dealt with.
+
+    `errands` are run for it by somebody who can wait, and the `lobby` is where clients come in.
+    `ways` belong to one set of rules and roads.
+    """
+
+    __slots__ = (
+        "book", "closing", "errands", "house", "keeper", "lobby", "lodge", "manners", "paused",
+        "refused", "requests", "roads", "version", "ways",
+    )  # fmt: skip
+
+    def __init__(self, keeper: Any, house: House) -> None:
+        self.keeper = keeper
+        self.lodge = keeper.lodge
+        self.house = house
+        self.errands: Any = None
+        self.lobby: Any = None
+        self.requests = self.refused = 0
+        self.closing = False
+        self.paused: set[Any] = set()
+        self.ways: dict[tuple[bytes, bytes], Way] = {}
+        self.book: Any = None
+        self.manners: Any = None
+        self.version = ""
+        self.roads: Any = None
+
+    def admit(self, exchange: Exchange) -> None:
+        """A request's head is there."""
+        self.requests += 1
+        if self.lodge.book is not self.book:
+            self.errands.refresh()
+        if exchange.fault:
+            self.errands.object(exchange, exchange.fault)
+            return
+        way = self.ways.get((exchange.method, exchange.target))
+        if way is None:
+            way = self.errands.learn(exchange)
+            if way is None:
+                self.errands.object(exchange, 400)
+                return
+        inlet = exchange.inlet
+        if inlet.manners is not self.manners:
+            self.lobby.recognise(inlet)
+        exchange.target = way.spot.target
+        exchange.road = way.road
+        if inlet.trusted:
+            exchange.request = Envoy(exchange, self.manners, way.spot)
+            self.errands.relay(exchange)
+        else:
+            exchange.request = Visitor(exchange, self.manners, way.spot, inlet.client.key)
+        self.ask(exchange, way)
+
+    def ask(self, exchange: Exchange, way: Way) -> None:
+        """Ask the rules about a request."""
+        if way.turnstile is not None:
+            entry = way.turnstile.enter(exchange.request)
+        elif way.free:
+            entry = Entry(self.version)
+        else:
+            found = self.keeper.glance(exchange.request)
+            if type(found) is Entry:
+                self.usher(exchange, found)
+            else:
+                self.errands.enter(exchange, found)
+            return
+        if self.lodge.listeners:
+            self.lodge.tell(entry)
+        self.usher(exchange, entry)
+
+    def usher(self, exchange: Exchange, entry: Entry) -> None:
+        """It is decided whether a request may go in."""
+        exchange.entry = entry
+        if entry.refusal is not None:
+            self.refused += 1
+            self.errands.refuse(exchange, entry)
+        else:
+            self.forward(exchange)
+
+    def forward(self, exchange: Exchange) -> None:
+        """Send a request on its way."""
+        road = exchange.road
+        if road is None:
+            road = exchange.road = self.roads.find(exchange.request)
+            if road is None:
+                self.errands.object(exchange, 404)
+                return
+        now = self.house.now
+        server = road.pick(exchange, now)
+        if server is None:
+            self.errands.object(exchange, 503)
+            return
+        exchange.server = server
+        exchange.ticket = server.enter(now)
+        if not exchange.start:
+            exchange.start = now
+            if road.total:
+                exchange.inlet.limit = now + road.total
+        outlet = server.lend()
+        if outlet is None:
+            self.errands.dial(exchange, server)
+        else:
+            self.send(exchange, outlet)
+
+    def send(self, exchange: Exchange, outlet: Any) -> None:
+        """Hand a request over to a connection."""
+        road, inlet = exchange.road, exchange.inlet
+        if exchange.upgrade and exchange.upgrade.lower() not in road.upgrade:
+            exchange.upgrade = b""
+        exchange.replay = road.most > 0 and exchange.method in REPEATABLE and not exchange.upgrade
+        outlet.send(exchange, road.compose(exchange))
+        if exchange.whole:
+            inlet.deadline = self.house.now + road.answer
+        elif exchange.expects:
+            exchange.expects = False
+            inlet.write(CONTINUE)
+
+    def complete(self, exchange: Exchange) -> None:
+        """The body of a request is whole."""
+        inlet = exchange.inlet
+        inlet.phase = ANSWERING if exchange.begun else WAITING
+        if exchange.outlet is not None:
+            inlet.deadline = self.house.now + exchange.road.answer
+
+    def dress(self, exchange: Exchange) -> None:
+        """Add to an answer what rules have to tell."""
+        entry = exchange.entry
+        if entry.bandwidth or entry.body is not None:
+            self.errands.narrow(exchange, entry)
+        if self.closing:
+            exchange.keep = False
+        if entry.passes or entry.places:
+            answer = exchange.answer
+            for name, value in self.manners.herald.fields(entry):
+                answer.append(name)
+                answer.append(b": ")
+                answer.append(value)
+                answer.append(b"\r\n")
+
+    def reply(
+        self, exchange: Exchange, status: int, fields: list[tuple[bytes, bytes]], body: bytes
+    ) -> None:
+        """Answer in the place of a server."""
+        if not exchange.whole or self.closing:
+            exchange.keep = False
+        exchange.status = status
+        exchange.begun = True
+        answer = [LINES.get(status) or b"HTTP/1.1 %d \r\n" % status]
+        for name, value in fields:
+            answer += (name, b": ", value, b"\r\n")
+        if not exchange.keep:
+            answer.append(CLOSE)
+        elif exchange.old:
+            answer.append(KEEP)
+        answer.append(b"\r\n")
+        if exchange.method != b"HEAD":
+            answer.append(body)
+            exchange.size = len(body)
+        exchange.inlet.write(b"".join(answer))
+        self.conclude(exchange)
+
+    def conclude(self, exchange: Exchange) -> None:
+        """An answer is complete."""
+        if exchange.over:
+            return
+        if exchange.valve is not None and not exchange.valve.dry:
+            # It is here, but the client does not have it yet.
+            exchange.valve.finish()
+            return
+        exchange.over = True
+        exchange.backlog = None
+        if exchange.ticket >= 0:
+            self.judge(exchange, FAILURE if exchange.status in exchange.road.faults else SUCCESS)
+        entry = exchange.entry
+        if entry is not None and entry.owing:
+            self.errands.leave(exchange, exchange.status)
+        exchange.request = None
+        exchange.inlet.advance(exchange)
+
+    def judge(self, exchange: Exchange, outcome: int) -> None:
+        """Tell a server's breaker what came of a request."""
+        if exchange.ticket >= 0:
+            now = self.house.now
+            exchange.server.leave(exchange.ticket, outcome, now, max(0, now - exchange.start))
+            exchange.ticket = -1
+
+    def stall(self, exchange: Exchange) -> None:
+        """A part of an answer has come, and more will."""
+        road = exchange.road
+        exchange.inlet.deadline = self.house.now + road.stall if road.stall else 0
+
+    def fail(self, exchange: Exchange, outlet: Any) -> None:
+        """A server did not answer, or not to the end."""
+        self.errands.fail(exchange, outlet)
+
+    def spoil(self, exchange: Exchange, status: int) -> None:
+        """What was to be the body of a request is none."""
+        self.errands.spoil(exchange, status)
+
+    def greet(self, inlet: Any) -> None:
+        """A client has connected."""
+        self.lobby.greet(inlet)
+
+    def part(self, inlet: Any) -> None:
+        """A client has gone."""
+        self.lobby.part(inlet)

@@ -1,0 +1,250 @@
+"""Errands: what takes time for a request, and what is done when something goes wrong with it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Coroutine
+from typing import Any
+
+from headgate.adapters.arrivals import Reception
+from headgate.gateway import spots
+from headgate.gateway.audit import Audit
+from headgate.gateway.complaints import complaint
+from headgate.gateway.desk import LONGEST, REMEMBERED, Desk, Way
+from headgate.gateway.dialer import Dialer
+from headgate.gateway.origins import relay
+from headgate.gateway.upstreams.server import Server
+from headgate.gateway.valve import Valve
+from headgate.gateway.wire.exchange import NONE, Exchange
+from headgate.gateway.wire.outlet import Outlet
+from headgate.measures import MILLION
+from headgate.rules.live.entry import Entry
+from headgate.rules.live.visit import GONE
+from headgate.window import FAILURE, TIMEOUT
+
+logger = logging.getLogger("headgate.gateway")
+
+# After these the connection ends: who is misunderstood once may be again.
+FATAL = frozenset({400, 405, 408, 413, 414, 431, 501})
+# Seconds that errands may take when all else has ended.
+PATIENCE = 1.0
+# The header that names a decision, as the audit does.
+DECISION = b"headgate-decision"
+# What an upstream's breaker is told of a request whose client left.
+IGNORED = -1
+
+
+class Errands:
+    """Runs errands for a desk, in tasks of an event loop."""
+
+    def __init__(
+        self, desk: Desk, dialer: Dialer, loop: asyncio.AbstractEventLoop, audit: Audit
+    ) -> None:
+        self.desk = desk
+        self.audit = audit
+        self.dialer = dialer
+        self.loop = loop
+        self.reception = Reception(desk.keeper, nobody, nobody)
+        self.tasks: set[asyncio.Task[None]] = set()
+
+    def refresh(self) -> None:
+        """Other rules are in force: what was known of ways is known no more."""
+        desk = self.desk
+        desk.book = desk.lodge.book
+        desk.manners = self.reception.manners
+        desk.version = desk.book.version
+        desk.ways = {}
+
+    def learn(self, exchange: Exchange) -> Way | None:
+        """What is known of all requests like this one; None if it is none."""
+        desk = self.desk
+        method, target = exchange.method, exchange.target
+        spot = spots.find(method, target, exchange.host)
+        if spot is None:
+            return None
+        rulings = desk.book.meant(spot.method, spot.path)
+        single = rulings is not None and len(rulings) == 1
+        turnstile = rulings[0].turnstile if single else None
+        road = desk.roads.meant(spot.method, spot.path)
+        way = Way(spot, turnstile, rulings == (), road)
+        if len(target) <= LONGEST and target.startswith(b"/"):
+            if len(desk.ways) >= REMEMBERED:
+                desk.ways.clear()
+            desk.ways[method, target] = way
+        return way
+
+    def begin(self, exchange: Exchange | None, work: Coroutine[Any, Any, None]) -> None:
+        """Do in a task what takes time; that of an exchange can be given up."""
+        task = self.loop.create_task(work)
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+        if exchange is not None:
+            exchange.task = task
+
+    def enter(self, exchange: Exchange, found: Awaitable[Entry]) -> None:
+        """Wait for the rules."""
+        exchange.inlet.deadline = 0
+        self.begin(exchange, self._enter(exchange, found))
+
+    async def _enter(self, exchange: Exchange, found: Awaitable[Entry]) -> None:
+        try:
+            entry = await found
+        except Exception:
+            logger.exception("rules could not be asked; the request is answered with a 503")
+            exchange.task = None
+            self.object(exchange, 503)
+            return
+        exchange.task = None
+        self.desk.usher(exchange, entry)
+
+    def refuse(self, exchange: Exchange, entry: Entry) -> None:
+        """Answer for the rule that said no."""
+        request = exchange.request
+        status, fields, body = request.manners.herald.answer(entry, request.header("accept"))
+        name = self.audit.name()
+        self.audit.write(name, request, entry, status)
+        self.desk.reply(exchange, status, [*fields, (DECISION, name.encode("ascii"))], body)
+
+    def object(self, exchange: Exchange, status: int) -> None:
+        """Answer in the gateway's own name."""
+        if status in FATAL:
+            exchange.keep = False
+        fields, body = complaint(status)
+        if exchange.entry is not None:
+            fields = [*fields, *self.desk.manners.herald.fields(exchange.entry)]
+        if status == 503 and exchange.road is not None:
+            wait = max(1, -(-exchange.road.group.wait(self.desk.house.now) // MILLION))
+            fields = [*fields, (b"retry-after", b"%d" % wait)]
+        self.desk.reply(exchange, status, fields, body)
+
+    def dial(self, exchange: Exchange, server: Server) -> None:
+        """Open a connection to a server for a request."""
+        exchange.inlet.deadline = self.desk.house.now + exchange.road.connect
+        self.begin(exchange, self._dial(exchange, server))
+
+    async def _dial(self, exchange: Exchange, server: Server) -> None:
+        outlet = None
+        try:
+            outlet = await self.dialer.open(server, exchange.road.group.upstream.tls)
+        except OSError as problem:
+            logger.warning("%s cannot be reached: %s", server.name, problem)
+        except asyncio.CancelledError:
+            # The client has left, or it took too long: whoever gave it up does the rest.
+            server.drop()
+            raise
+        exchange.task = None
+        if outlet is None:
+            server.drop()
+            self.fail(exchange, None)
+        elif outlet.lost:
+            self.fail(exchange, outlet)
+        else:
+            self.desk.send(exchange, outlet)
+
+    def fail(self, exchange: Exchange, outlet: Outlet | None, status: int = 502) -> None:
+        """A server did not answer, or not to the end: ask another, or say so."""
+        self.desk.judge(exchange, TIMEOUT if status == 504 else FAILURE)
+        if exchange.begun:
+            self.cut(exchange)
+            return
+        server = exchange.server
+        exchange.tried = [*(exchange.tried or ()), server]
+        stale = outlet is not None and outlet.served > 0 and not outlet.heard
+        if status == 502 and self._again(exchange, outlet, stale):
+            self.desk.forward(exchange)
+            return
+        self.object(exchange, status)
+
+    def _again(self, exchange: Exchange, outlet: Outlet | None, stale: bool) -> bool:
+        # Whether a request can be sent once more, and there is budget for it. One that was sent on
+        # a connection that its server was just closing has not been seen by anybody.
+        fresh = outlet is None
+        intact = exchange.length <= NONE + 1 or exchange.backlog is not None
+        if not fresh and not (exchange.replay and exchange.whole and intact):
+            return False
+        if len(exchange.tried) > exchange.road.most + (1 if stale else 0):
+            return False
+        budget = exchange.road.budget
+        return stale or (budget is not None and budget.take())
+
+    def cut(self, exchange: Exchange) -> None:
+        """End a connection in the middle of an answer, so that the client sees it is not whole."""
+        exchange.keep = False
+        exchange.inlet.transport.abort()
+
+    def spoil(self, exchange: Exchange, status: int) -> None:
+        """What was to be the body of a request is none."""
+        exchange.keep = False
+        if exchange.over:
+            return
+        self.detach(exchange)
+        if exchange.begun:
+            self.cut(exchange)
+        else:
+            self.object(exchange, status)
+
+    def detach(self, exchange: Exchange) -> None:
+        """Give up what was begun for an exchange."""
+        outlet, exchange.outlet = exchange.outlet, None
+        if outlet is not None:
+            outlet.exchange = None
+            exchange.server.drop(outlet)
+        task, exchange.task = exchange.task, None
+        if task is not None:
+            task.cancel()
+        if exchange.valve is not None:
+            exchange.valve.close()
+
+    def abandon(self, exchange: Exchange) -> None:
+        """The client of an exchange has left."""
+        if exchange.over:
+            return
+        exchange.over = True
+        self.detach(exchange)
+        self.desk.judge(exchange, IGNORED)
+        entry = exchange.entry
+        if entry is not None and entry.owing:
+            self.leave(exchange, 101 if exchange.status == 101 else GONE)
+        exchange.request = exchange.backlog = None
+
+    def relay(self, exchange: Exchange) -> None:
+        """Tell a server of who stands before a proxy that is believed."""
+        exchange.forwarded = relay(exchange, self.desk.manners)
+
+    async def close(self) -> None:
+        """Wait for what is still to be said, a little."""
+        if self.tasks:
+            await asyncio.wait([*self.tasks], timeout=PATIENCE)
+        for task in self.tasks:
+            task.cancel()
+
+    def narrow(self, exchange: Exchange, entry: Entry) -> None:
+        """Have an answer flow as slowly as rules will have it."""
+        exchange.valve = Valve(self, exchange, entry)
+
+    def leave(self, exchange: Exchange, status: int) -> None:
+        """Say how a request ended, to the rules that want to know."""
+        entry = exchange.entry
+        if entry.body is not None and status < 400:
+            entry.complete = True
+        answer = exchange.told
+        work = self.desk.keeper.leave(entry, status, teller(answer), exchange.size)
+        self.begin(None, work)
+
+
+def teller(said: list[bytes] | None) -> Any:
+    """A function that says the headers of an answer by their names."""
+
+    def header(name: str) -> str:
+        wanted = name.encode("latin-1")
+        lines = said or []
+        found = [lines[at + 2] for at in range(0, len(lines), 4) if lines[at].lower() == wanted]
+        return b", ".join(found).decode("latin-1")
+
+    return header
+
+
+def nobody(source: object) -> str:
+    """Who a request is from is not known here but by its headers."""
+    return ""

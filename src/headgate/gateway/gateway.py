@@ -1,0 +1,174 @@
+"""Gateway: rules and routes in front of HTTP services, in one event loop.
+
+async with Gateway("rules.yaml") as gateway:
+    print(gateway.addresses)
+    await asyncio.Event().wait()
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any
+
+from headgate.clock import Clock
+from headgate.gateway.audit import Audit
+from headgate.gateway.delta import Delta
+from headgate.gateway.desk import Desk
+from headgate.gateway.dialer import Dialer
+from headgate.gateway.errands import Errands
+from headgate.gateway.listening import Listener, bind
+from headgate.gateway.lobby import Lobby
+from headgate.gateway.wire.house import House
+from headgate.measures import FOREVER, MILLION
+from headgate.rules.live.gatekeeper import AsyncGatekeeper
+from headgate.rules.live.lodge import Source
+from headgate.rules.model.gateway import Gateway as Terms
+from headgate.rules.model.rules import Rules
+
+# How often deadlines are looked at.
+TICK = 0.1
+
+
+class Gateway:
+    """A reverse proxy that asks rules first. `source` is what an `AsyncGatekeeper` takes.
+
+    `sockets` are those to listen on, in the order of the rules' `listen`; without them it opens
+    its own. `store`, `clock` and `watch` are those of the gatekeeper.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        *,
+        store: str = "",
+        clock: Clock | None = None,
+        sockets: Sequence[socket.socket] | None = None,
+        watch: float = 0.0,
+    ) -> None:
+        self.keeper = AsyncGatekeeper(source, store, clock, watch)
+        self.clock = self.keeper.lodge.clock
+        self._sockets = sockets
+        self._house = House()
+        self._desk = Desk(self.keeper, self._house)
+        self._listeners: list[Listener] = []
+        self._ticker: asyncio.TimerHandle | None = None
+
+    async def start(self) -> None:
+        """Take requests from now on."""
+        self._loop = asyncio.get_running_loop()
+        desk = self._desk
+        dialer = Dialer(self._loop)
+        self._delta = Delta(self.clock, dialer)
+        self._audit = Audit(self._terms.audit, self.clock)
+        desk.errands = Errands(desk, dialer, self._loop, self._audit)
+        desk.lobby = Lobby(desk)
+        self._house.now = self.clock.now()
+        self._settle()
+        listen = self._terms.listen
+        sockets = self._sockets or [bind(one.place) for one in listen]
+        for one, line in zip(listen, sockets, strict=True):
+            listener = Listener(one, line, desk, self._house)
+            await listener.open(self._loop)
+            self._listeners.append(listener)
+        self._tick()
+
+    @property
+    def addresses(self) -> list[str]:
+        """Where it is reached, in the order of the rules' `listen`."""
+        return [listener.address for listener in self._listeners]
+
+    def change(self, source: Source) -> Rules:
+        """Go by other rules and routes; raises, and changes nothing, if they are bad."""
+        rules = self.keeper.change(source)
+        self._settle()
+        return rules
+
+    def status(self) -> dict[str, Any]:
+        """What there is to know, for JSON."""
+        desk = self._desk
+        rules = {
+            name: {"passed": one.passed, "refused": one.refused, "shadowed": one.shadowed}
+            for name, one in self.keeper.tallies().items()
+        }
+        return {
+            "version": self.keeper.version,
+            "requests": desk.requests,
+            "refused": desk.refused,
+            "draining": desk.closing,
+            **desk.lobby.status(),
+            "rules": rules,
+            "upstreams": self._delta.status(),
+        }
+
+    async def drain(self, grace: float) -> None:
+        """Take no more requests, and answer those under way, for at most `grace` seconds."""
+        for listener in self._listeners:
+            listener.close()
+        lobby = self._desk.lobby
+        lobby.drain()
+        end = self.clock.now() + round(grace * MILLION)
+        while lobby.inlets and self.clock.now() < end:
+            await self.clock.asleep(TICK / 10)
+
+    async def close(self) -> None:
+        """Stop at once: what is under way is cut."""
+        if self._ticker is not None:
+            self._ticker.cancel()
+        for listener in self._listeners:
+            listener.close()
+        self._desk.lobby.close()
+        await self._delta.close()
+        await self._desk.errands.close()
+        self._audit.close()
+        await self.keeper.close()
+
+    async def __aenter__(self) -> Gateway:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    @property
+    def _terms(self) -> Terms:
+        terms: Terms = self.keeper.rules.gateway
+        return terms
+
+    def _settle(self) -> None:
+        # Make ready what the rules in force say of a gateway.
+        terms, desk = self._terms, self._desk
+        self._delta.settle(terms)
+        desk.roads = self._delta.roads
+        desk.errands.refresh()
+        self._furnish(terms)
+        if terms.audit != self._audit.terms:
+            self._audit.close()
+            self._audit = desk.errands.audit = Audit(terms.audit, self.clock)
+
+    def _furnish(self, terms: Terms) -> None:
+        house, limits, waits = self._house, terms.limits, terms.timeouts
+        house.head, house.lines = limits.head, limits.lines
+        house.body = limits.body or FOREVER
+        house.requests = limits.requests or FOREVER
+        house.until_head = round(waits.head * MILLION)
+        house.until_body = round(waits.body * MILLION)
+        house.until_idle = round(waits.idle * MILLION)
+        house.until_sent = round(waits.send * MILLION)
+        self._desk.lobby.most = limits.connections
+        self._desk.lobby.each = limits.per_client
+
+    def _tick(self) -> None:
+        now = self._house.now = self.clock.now()
+        if self.keeper.lodge.book is not self._desk.book:
+            self._settle()
+        self._desk.lobby.sweep(now)
+        self._delta.sweep(now)
+        self._ticker = self._loop.call_later(TICK, self._tick)

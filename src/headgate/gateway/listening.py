@@ -1,0 +1,98 @@
+"""Listening: the sockets that clients connect to, with TLS or with a proxy's header before it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import ssl
+import stat
+from contextlib import suppress
+from typing import Any
+
+from headgate.gateway.desk import Desk
+from headgate.gateway.porch import Porch
+from headgate.gateway.wire.house import House
+from headgate.gateway.wire.inlet import Inlet
+from headgate.rules.model.place import Place
+
+BACKLOG = 2048
+
+
+def bind(place: Place) -> socket.socket:
+    """A socket that is bound to a place, to be listened on; several processes may have one each."""
+    if place.path:
+        line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        # One that a process left behind which is no more.
+        with suppress(FileNotFoundError):
+            if stat.S_ISSOCK(os.stat(place.path).st_mode):
+                os.unlink(place.path)
+        line.bind(place.path)
+    else:
+        family = socket.AF_INET6 if ":" in place.host or not place.host else socket.AF_INET
+        line = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        if family == socket.AF_INET6:
+            # All interfaces are those of both families.
+            line.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, int(bool(place.host)))
+        line.bind((place.host, place.port))
+    line.setblocking(False)
+    return line
+
+
+class Listener:
+    """A socket that clients connect to."""
+
+    def __init__(self, listen: Any, line: socket.socket, desk: Desk, house: House) -> None:
+        self._line = line
+        self._listen = listen
+        self._desk = desk
+        self._house = house
+        self._server: Any = None
+
+    async def open(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Take clients in."""
+        tls = self._listen.tls
+        secure = None if tls is None else context(tls)
+        if self._listen.proxy_protocol:
+            self._line.listen(BACKLOG)
+            self._server = Porch(self._line, self._make, secure, self._desk, loop)
+            return
+        start = loop.create_unix_server if self._unix else loop.create_server
+        make: Any = self._make
+        self._server = await start(make, sock=self._line, ssl=secure, backlog=BACKLOG)
+
+    @property
+    def address(self) -> str:
+        """Where it is, as rules write it."""
+        name = self._line.getsockname()
+        if self._unix:
+            return f"unix:{name}"
+        host = f"[{name[0]}]" if ":" in name[0] else name[0]
+        return f"{host}:{name[1]}"
+
+    def close(self) -> None:
+        """Take nobody in any more."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+
+    def _make(self, peer: str | None = None) -> Inlet:
+        scheme = "http" if self._listen.tls is None else "https"
+        return Inlet(self._desk, self._house, scheme, peer)
+
+    @property
+    def _unix(self) -> bool:
+        return self._line.family == socket.AF_UNIX
+
+
+def context(tls: Any) -> ssl.SSLContext:
+    """How TLS is spoken to clients."""
+    made = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    made.load_cert_chain(tls.certificate, tls.key)
+    if tls.clients:
+        made.load_verify_locations(tls.clients)
+        made.verify_mode = ssl.CERT_REQUIRED
+    made.set_alpn_protocols(["http/1.1"])
+    return made

@@ -1,0 +1,124 @@
+"""Lobby: the clients that are connected: who they are, how many, and how long they may stay."""
+
+from __future__ import annotations
+
+import select
+from collections import Counter
+from typing import Any
+
+from headgate.gateway.desk import Desk
+from headgate.gateway.origins import introduce
+from headgate.gateway.wire.inlet import Inlet
+from headgate.gateway.wire.phases import BODY, HEAD, IDLE, WAITING
+
+# So much is kept for a client that does not take it in, before its server is made to wait.
+HIGH = 262_144
+
+
+class Lobby:
+    """The connections of clients."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self.inlets: set[Inlet] = set()
+        self.turned = 0
+        self.most = 10_000
+        self.each = 0
+        self._counts: Counter[str] = Counter()
+        self._poll = select.poll()
+
+    def greet(self, inlet: Inlet) -> None:
+        """A client has connected."""
+        transport = inlet.transport
+        if inlet.peer is None:
+            peer = transport.get_extra_info("peername")
+            inlet.peer = peer[0] if isinstance(peer, tuple) else ""
+        self.recognise(inlet)
+        key = inlet.client.key
+        if len(self.inlets) >= self.most or self._crowded(inlet, key):
+            self.turned += 1
+            transport.abort()
+            return
+        transport.set_write_buffer_limits(HIGH)
+        self.inlets.add(inlet)
+        inlet.counted = key
+        if self.each and not inlet.trusted:
+            self._counts[key] += 1
+        inlet.deadline = self.desk.house.now + self.desk.house.until_head
+
+    def _crowded(self, inlet: Inlet, key: str) -> bool:
+        # Behind a proxy that is believed are many clients.
+        return bool(self.each) and not inlet.trusted and self._counts[key] >= self.each
+
+    def recognise(self, inlet: Inlet) -> None:
+        """See who a client is, as the rules will have it."""
+        introduce(inlet, self.desk.manners)
+
+    def part(self, inlet: Inlet) -> None:
+        """A client has gone."""
+        if inlet in self.inlets:
+            self.inlets.discard(inlet)
+            self.desk.paused.discard(inlet)
+            if self._counts.get(inlet.counted):
+                self._counts[inlet.counted] -= 1
+                if not self._counts[inlet.counted]:
+                    del self._counts[inlet.counted]
+        inlet.well = None
+        queue, inlet.queue = inlet.queue, []
+        if queue:
+            self.desk.errands.abandon(queue[0])
+
+    def sweep(self, now: int) -> None:
+        """End what has taken too long, and see whether those who have to wait still do."""
+        late = [
+            inlet
+            for inlet in self.inlets
+            if (inlet.deadline and inlet.deadline <= now) or (inlet.limit and inlet.limit <= now)
+        ]
+        for inlet in late:
+            self.expire(inlet)
+        for inlet in list(self.desk.paused):
+            self.look(inlet)
+
+    def look(self, inlet: Inlet) -> None:
+        """Whether a client from whom nothing is read at the moment has left."""
+        line = inlet.transport.get_extra_info("socket")
+        if line is None or line.fileno() < 0:
+            return
+        self._poll.register(line.fileno(), select.POLLRDHUP)
+        try:
+            gone = self._poll.poll(0)
+        finally:
+            self._poll.unregister(line.fileno())
+        if gone:
+            inlet.transport.abort()
+
+    def expire(self, inlet: Inlet) -> None:
+        """A client, or who is to answer it, has taken too long."""
+        inlet.deadline = inlet.limit = 0
+        phase = inlet.phase
+        if phase == HEAD and not inlet.queue:
+            inlet.blame(408)
+        elif phase == BODY and inlet.queue:
+            self.desk.spoil(inlet.queue[0], 408)
+        elif phase == WAITING and inlet.queue:
+            self.desk.errands.detach(inlet.queue[0])
+            self.desk.errands.fail(inlet.queue[0], None, 504)
+        else:
+            inlet.transport.abort()
+
+    def drain(self) -> None:
+        """Take leave of clients: of those who ask nothing at once, of others with their answer."""
+        self.desk.closing = True
+        for inlet in list(self.inlets):
+            if inlet.phase == IDLE and not inlet.queue:
+                inlet.close()
+
+    def close(self) -> None:
+        """Hang up on everybody."""
+        for inlet in list(self.inlets):
+            inlet.transport.abort()
+
+    def status(self) -> dict[str, Any]:
+        """What there is to know, for JSON."""
+        return {"connections": len(self.inlets), "turned_away": self.turned}

@@ -1,0 +1,117 @@
+"""Porch: where a connection waits until its proxy has said whom it brings.
+
+The header of the PROXY protocol comes before everything else, TLS as well. So it is looked at
+before it is taken: what follows it stays where it is, for whoever reads next.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import ssl
+from collections.abc import Callable
+from typing import Any
+
+from headgate.gateway.desk import Desk
+from headgate.rules.clients.proxy import LONGEST_BINARY, Proxied, ProxyError, parse
+
+logger = logging.getLogger("headgate.gateway")
+
+# How long a proxy may take to say it.
+PATIENCE = 3.0
+
+
+class Porch:
+    """Accepts connections of proxies that are believed, and hands them on with who it is."""
+
+    def __init__(
+        self,
+        line: socket.socket,
+        make: Callable[[str | None], Any],
+        secure: ssl.SSLContext | None,
+        desk: Desk,
+        loop: asyncio.AbstractEventLoop,
+    ) -> None:
+        self._line = line
+        self._make = make
+        self._secure = secure
+        self._desk = desk
+        self._loop = loop
+        self._tasks: set[asyncio.Task[None]] = set()
+        loop.add_reader(line.fileno(), self._accept)
+
+    def close(self) -> None:
+        """Take nobody in any more."""
+        self._loop.remove_reader(self._line.fileno())
+        self._line.close()
+        for task in self._tasks:
+            task.cancel()
+
+    def _accept(self) -> None:
+        try:
+            guest, address = self._line.accept()
+        except OSError:
+            return
+        guest.setblocking(False)
+        peer = address[0] if isinstance(address, tuple) else ""
+        task = self._loop.create_task(self._receive(guest, peer))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _receive(self, guest: socket.socket, peer: str) -> None:
+        try:
+            self._trust(peer)
+            async with asyncio.timeout(PATIENCE):
+                said = await self._listen(guest)
+        except (ProxyError, OSError, TimeoutError) as problem:
+            logger.warning("a connection without a PROXY header is closed: %s", problem)
+            guest.close()
+            return
+        except BaseException:
+            guest.close()
+            raise
+        await self._hand(guest, said.source if said.kind == "address" else peer)
+
+    def _trust(self, peer: str) -> None:
+        if not self._desk.manners.client.meet(peer)[1]:
+            raise ProxyError(f"{peer or 'a unix socket'} is not among trusted_proxies")
+
+    async def _hand(self, guest: socket.socket, peer: str) -> None:
+        try:
+            await self._loop.connect_accepted_socket(
+                lambda: self._make(peer), guest, ssl=self._secure
+            )
+        except OSError as problem:
+            logger.info("TLS with %s failed: %s", peer, problem)
+
+    async def _listen(self, guest: socket.socket) -> Proxied:
+        # Wake up only for more than was seen already.
+        seen = 0
+        while True:
+            guest.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, seen + 1)
+            await self._readable(guest)
+            data = guest.recv(LONGEST_BINARY, socket.MSG_PEEK)
+            said, size = parse(data)
+            if said is not None:
+                guest.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
+                guest.recv(size)
+                return said
+            if len(data) <= seen:
+                raise ProxyError("it hung up in the middle")
+            seen = len(data)
+
+    async def _readable(self, guest: socket.socket) -> None:
+        ready: asyncio.Future[None] = self._loop.create_future()
+        number = guest.fileno()
+        self._loop.add_reader(number, wake, ready)
+        try:
+            await ready
+        finally:
+            self._loop.remove_reader(number)
+
+
+def wake(ready: asyncio.Future[None]) -> None:
+    """There is something to read."""
+    if not ready.done():
+        ready.set_result(None)

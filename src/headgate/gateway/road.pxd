@@ -1,0 +1,28 @@
+# C types of road.py, for Cython.
+cimport cython
+from headgate.gateway.upstreams.server cimport Server
+from headgate.gateway.wire.exchange cimport Exchange
+from headgate.gateway.wire.heads cimport compose
+
+
+@cython.final
+cdef class Road:
+    cdef public object route
+    cdef public object group
+    cdef public Server only
+    cdef public object faults
+    cdef public object budget
+    cdef public long long connect
+    cdef public long long answer
+    cdef public long long stall
+    cdef public long long total
+    cdef public long most
+    cdef public object upgrade
+    cdef public bytes host
+    cdef public bytes strip
+    cdef public bytes add
+    cdef bint _direct
+    cpdef bytes compose(self, Exchange exchange)
+    cdef bytes _rewrite(self, bytes target)
+    @cython.locals(only=Server)
+    cpdef Server pick(self, Exchange exchange, long long now)

@@ -1,0 +1,118 @@
+"""Roads: where a request goes, and what is changed of it on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from headgate.clock import Clock
+from headgate.gateway.upstreams.group import Group, budget
+from headgate.gateway.upstreams.server import Server
+from headgate.gateway.wire.exchange import Exchange
+from headgate.gateway.wire.heads import compose
+from headgate.measures import MILLION
+from headgate.rules.matching.index import Condition, Index
+from headgate.rules.matching.request import Request
+from headgate.rules.model.bounds import Timeouts
+from headgate.rules.model.place import Place
+from headgate.rules.model.route import KEEP, UPSTREAM, Route
+
+
+class Road:
+    """A route made ready. Times are microseconds, 0 for any time."""
+
+    __slots__ = (
+        "_direct", "add", "answer", "budget", "connect", "faults", "group", "host", "most", "only",
+        "route", "stall", "strip", "total", "upgrade",
+    )  # fmt: skip
+
+    def __init__(self, route: Route, group: Group, timeouts: Timeouts, clock: Clock) -> None:
+        self.route = route
+        self.group = group
+        # The server that every request goes to, if there is but one.
+        self.only: Server | None = group.servers[0] if len(group.servers) == 1 else None
+        self.faults: frozenset[int] = group.faults
+        waits = timeouts if route.timeouts is None else route.timeouts.over(timeouts)
+        self.connect = round(waits.connect * MILLION)
+        self.answer = round(waits.answer * MILLION)
+        self.stall = round(waits.stall * MILLION)
+        self.total = round(waits.total * MILLION)
+        retries = route.retries or group.upstream.retries
+        self.most: int = retries.most
+        own = route.retries is not None and route.retries != group.upstream.retries
+        self.budget = budget(retries, clock) if own else group.budget
+        # The protocols that a connection may turn to.
+        self.upgrade = frozenset(word.lower().encode("ascii") for word in route.upgrade)
+        self.host = b"" if route.host in (KEEP, UPSTREAM) else route.host.encode("ascii")
+        self.strip = b"" if route.path is None else route.path.strip.encode("ascii")
+        self.add = b"" if route.path is None else route.path.add.encode("ascii")
+        self._direct = route.host == KEEP and route.path is None
+
+    def pick(self, exchange: Exchange, now: int) -> Server | None:
+        """The server that a request goes to; None if nobody can take it now."""
+        only = self.only
+        if only is not None:
+            return only if only.fit(now) else None
+        found: Server | None = self.group.pick(exchange.request, now, exchange.tried or ())
+        return found
+
+    def compose(self, exchange: Exchange) -> bytes:
+        """The head of a request as this road's servers are told it."""
+        host, target = exchange.host, exchange.target
+        if not self._direct:
+            target = self._rewrite(target)
+            if self.route.host != KEEP:
+                host = self.host or named(exchange.server.place)
+        return compose(exchange, target, host)
+
+    def _rewrite(self, target: bytes) -> bytes:
+        if not target.startswith(b"/"):
+            return target
+        strip = self.strip
+        if strip and target.startswith(strip) and target[len(strip) : len(strip) + 1] in b"/?":
+            target = target[len(strip) :]
+            if not target.startswith(b"/"):
+                target = b"/" + target
+        return self.add + target
+
+
+class Roads:
+    """All roads, in the order of the routes; a request takes the first that is meant for it."""
+
+    def __init__(
+        self, routes: tuple[Route, ...], groups: Mapping[str, Group], timeouts: Any, clock: Any
+    ) -> None:
+        self.roads = [Road(route, groups[route.upstream], timeouts, clock) for route in routes]
+        conditions = [
+            Condition.of(one.match.conditions, one.match.exceptions, None) for one in routes
+        ]
+        self._index = Index(conditions)
+        said = {fact for one in routes for fact in (*one.match.conditions, *one.match.exceptions)}
+        # Where one road is for everybody, or only method and path matter, little has to be asked.
+        self._only = self.roads[0] if self.roads and not said else None
+        self._plain = said <= {"method", "path"}
+
+    def find(self, request: Request) -> Road | None:
+        """The road that a request takes; None if there is none."""
+        if self._only is not None:
+            return self._only
+        return self._look(request)
+
+    def meant(self, method: str, path: str) -> Road | None:
+        """The road of all requests with this method and path, if they are all that matters."""
+        if self._only is not None or not self._plain:
+            return self._only
+        return self._look(Request(method, path))
+
+    def _look(self, request: Request) -> Road | None:
+        positions = self._index.find(request)
+        return self.roads[positions[0]] if positions else None
+
+
+def named(place: Place) -> bytes:
+    """The host of a server, as a request to it names it."""
+    if place.scheme == "unix":
+        return b"localhost"
+    host = f"[{place.host}]" if ":" in place.host else place.host
+    usual = place.port == (443 if place.scheme == "https" else 80)
+    return host.encode("ascii") if usual else f"{host}:{place.port}".encode("ascii")

@@ -1,0 +1,85 @@
+"""Valve: an answer on its way to a client, held back as rules will have it."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from headgate.gateway.wire.exchange import ROOM, Exchange
+from headgate.rules.live.entry import Entry
+from headgate.rules.live.pieces import cut
+
+
+class Valve:
+    """Lets the body of an answer through in pieces, each when it is due.
+
+    A rule may also want to keep the answer; it is told what goes through. `last` is what comes
+    after the body, `dry` says that nothing is left to send.
+    """
+
+    __slots__ = (
+        "_ended", "_entry", "_errands", "_exchange", "_framed", "_parts", "_running", "_size",
+        "_stuffed", "last",
+    )  # fmt: skip
+
+    def __init__(self, errands: Any, exchange: Exchange, entry: Entry) -> None:
+        self._errands = errands
+        self._exchange = exchange
+        self._entry = entry
+        self._parts: deque[bytes] = deque()
+        self._size = 0
+        self._framed = self._ended = self._running = self._stuffed = False
+        self.last = b""
+
+    @property
+    def dry(self) -> bool:
+        """Whether everything has gone through."""
+        return not self._running and not self._parts and not self.last
+
+    def take(self, part: bytes, framed: bool) -> None:
+        """Take a part of the body, to be sent in chunks if it is `framed`."""
+        self._framed = framed
+        self._entry.send(part)
+        self._parts.append(part)
+        self._size += len(part)
+        if not self._running:
+            self._running = True
+            self._errands.begin(self._exchange, self._run())
+        if self._size > ROOM and self._exchange.outlet is not None:
+            self._stuffed = True
+            self._exchange.outlet.pause()
+
+    def finish(self) -> None:
+        """There is no more to come."""
+        self._ended = True
+        if not self._running:
+            self._running = True
+            self._errands.begin(self._exchange, self._run())
+
+    def close(self) -> None:
+        """Nobody wants the rest."""
+        self._parts.clear()
+        self.last = b""
+
+    async def _run(self) -> None:
+        exchange, entry = self._exchange, self._entry
+        while self._parts:
+            part = self._parts.popleft()
+            for piece in cut(part, entry.piece) if entry.bandwidth else (part,):
+                await self._errands.desk.keeper.pour(entry, len(piece))
+                exchange.inlet.write(
+                    b"%x\r\n%b\r\n" % (len(piece), piece) if self._framed else piece
+                )
+                self._errands.desk.stall(exchange)
+                self._size -= len(piece)
+            if self._stuffed and self._size < ROOM // 2:
+                self._stuffed = False
+                if exchange.outlet is not None:
+                    exchange.outlet.resume()
+        last, self.last = self.last, b""
+        if last:
+            exchange.inlet.write(last)
+        self._running = False
+        exchange.task = None
+        if self._ended:
+            self._errands.desk.conclude(exchange)

@@ -1,0 +1,76 @@
+"""Visitor: a request at the gateway, as rules and routes ask about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headgate.adapters.arrivals import Guest, Manners
+from headgate.gateway.spots import Spot
+from headgate.gateway.wire.exchange import Exchange
+from headgate.rules.clients.client import Found
+
+
+class Visitor(Guest):
+    """A request of who has connected; what no rule asks for is not looked at."""
+
+    __slots__ = ("client",)
+
+    # The key of the client's address: that of who has connected.
+    client: str
+
+    def __init__(self, exchange: Exchange, manners: Manners, spot: Spot, client: str) -> None:
+        self.source = exchange
+        self.manners = manners
+        self.method = spot.method
+        self.path = spot.path
+        self._query = spot.query
+        self.client = client
+
+    @property
+    def scheme(self) -> str:  # type: ignore[override]
+        """The scheme that the client spoke, as far as that is known."""
+        return str(self.source.inlet.scheme)
+
+    def header(self, name: str) -> str:
+        """The header of this name."""
+        found = self.source.header(name.encode("latin-1", "replace"))
+        if len(found) < 2:
+            return found[0].decode("latin-1") if found else ""
+        return (b"; " if name == "cookie" else b", ").join(found).decode("latin-1")
+
+    def _peer(self) -> str | None:
+        peer: str | None = self.source.inlet.peer
+        return peer
+
+    def _locate(self) -> Found:
+        found: Found = self.source.inlet.client
+        return found
+
+
+class Envoy(Visitor):
+    """A request that a proxy has brought which is believed: who it is from stands in a header."""
+
+    __slots__ = ()
+
+    def __init__(self, exchange: Exchange, manners: Manners, spot: Spot) -> None:
+        self.source = exchange
+        self.manners = manners
+        self.method = spot.method
+        self.path = spot.path
+        self._query = spot.query
+
+    @property
+    def client(self) -> str:  # type: ignore[override]
+        """The key of the client's address."""
+        return self._locate().key
+
+    @property
+    def scheme(self) -> str:  # type: ignore[override]
+        """The scheme that the client spoke, as far as that is known."""
+        return self.header("x-forwarded-proto").strip().lower() or str(self.source.inlet.scheme)
+
+    def _locate(self) -> Found:
+        client = self.manners.client
+        lines = self.source.header(client.header.encode("latin-1"))
+        nearest: Any = self.source.inlet.client
+        return client.follow(nearest, [line.decode("latin-1") for line in lines])

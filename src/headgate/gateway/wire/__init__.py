@@ -1,0 +1,1 @@
+"""Bytes in and out: connections of clients and to servers. Others decide what comes of them."""

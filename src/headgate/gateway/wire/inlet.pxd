@@ -1,0 +1,84 @@
+# C types of inlet.py, for Cython.
+cimport cython
+from headgate.gateway.wire.exchange cimport Exchange
+from headgate.gateway.wire.house cimport House
+from headgate.gateway.wire.names cimport meaning
+cdef long PLAIN
+cdef long long CHUNKED
+cdef long long LARGE
+cdef long long QUEUE
+cdef long long HELD
+cdef long long SLACK
+cdef long long EXCESS
+cdef long SPACE
+cdef long IDLE
+cdef long HEAD
+cdef long BODY
+cdef long WAITING
+cdef long ANSWERING
+cdef long TUNNEL
+cdef long LINGERING
+
+
+@cython.final
+cdef class Inlet:
+    cdef object __weakref__
+    cdef public object desk
+    cdef House house
+    cdef public object scheme
+    cdef public object peer
+    cdef public object transport
+    cdef public list queue
+    cdef public Exchange latest
+    cdef list held
+    cdef public object well
+    cdef public object client
+    cdef public object manners
+    cdef public object counted
+    cdef public bint trusted
+    cdef public bint lost
+    cdef public bint paused
+    cdef bint feeding
+    cdef bytes data
+    cdef public bytes forwarded
+    cdef public long long served
+    cdef public long phase
+    cdef public long long deadline
+    cdef public long long limit
+    cdef object parser
+    cdef object feed
+    cdef long long left
+    cdef renew(self)
+    cpdef data_received(self, bytes data)
+    cdef read(self, bytes data)
+    cdef measure(self, Exchange exchange, bytes data)
+    @cython.locals(exchange=Exchange, size=cython.longlong)
+    cdef carry(self, bytes data)
+    cdef hold(self, bytes data)
+    cpdef on_message_begin(self)
+    @cython.locals(exchange=Exchange)
+    cpdef on_url(self, bytes part)
+    @cython.locals(exchange=Exchange, kind=cython.long, said=list, size=cython.Py_ssize_t)
+    cpdef on_header(self, bytes name, bytes value)
+    @cython.locals(exchange=Exchange, keep=cython.bint, old=cython.bint)
+    cpdef on_headers_complete(self)
+    cdef bint aged(self, Exchange exchange) except -1
+    cdef start(self, Exchange exchange)
+    @cython.locals(exchange=Exchange)
+    cpdef on_body(self, bytes part)
+    @cython.locals(exchange=Exchange)
+    cpdef on_message_complete(self)
+    @cython.locals(exchange=Exchange)
+    cdef spoil(self, problem)
+    @cython.locals(exchange=Exchange)
+    cpdef blame(self, long status)
+    cpdef advance(self, Exchange exchange)
+    cdef proceed(self)
+    cpdef linger(self)
+    cdef deafen(self)
+    cpdef tunnel(self, outlet)
+    cpdef write(self, bytes data)
+    cpdef splice(self, list parts)
+    cpdef pause(self)
+    cpdef resume(self)
+    cpdef close(self)

@@ -1,0 +1,385 @@
+"""Inlet: a client's connection. Requests are read one after another, and answered in that order.
+
+A parser reads them; what it understood is told anew to a server, and what it did not, or what two
+servers could understand differently, is answered with a 400 and the end of the connection.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headgate.gateway.wire.exchange import CHUNKED, LARGE, Exchange
+from headgate.gateway.wire.house import House
+from headgate.gateway.wire.names import PLAIN, meaning
+from headgate.gateway.wire.outlet import LOOSE, untied
+from headgate.gateway.wire.parsers import HttpParserError, HttpParserUpgrade, HttpRequestParser
+from headgate.gateway.wire.phases import ANSWERING, BODY, HEAD, IDLE, LINGERING, TUNNEL, WAITING
+
+# So many requests that were sent at once wait for each other, in so many bytes.
+QUEUE = 16
+HELD = 65_536
+# What a body in chunks may have besides: so much, and so many times itself.
+SLACK = 16_384
+EXCESS = 8
+SPACE = 32
+
+
+class Inlet:
+    """A connection of a client.
+
+    `peer` is who has connected, if the connection itself does not know. The first in `queue` is
+    under way; `latest` is the request that is being read. `limit` is when the request under way has
+    to be answered at the latest, and `deadline` that of its phase; 0 is never.
+    """
+
+    __slots__ = (
+        "client", "counted", "data", "deadline", "desk", "feed", "feeding", "forwarded", "held",
+        "house", "latest", "left", "limit", "lost", "manners", "parser", "paused", "peer", "phase",
+        "queue", "scheme", "served", "transport", "trusted", "well",
+    )  # fmt: skip
+
+    def __init__(self, desk: Any, house: House, scheme: str, peer: str | None = None) -> None:
+        self.desk = desk
+        self.house = house
+        self.scheme = scheme
+        self.peer = peer
+        self.transport: Any = None
+        self.queue: list[Exchange] = []
+        self.latest: Any = None
+        # What came too early, and the connection that a tunnel leads to.
+        self.held: list[bytes] = []
+        self.well: Any = None
+        # Who it is, by which manners, what they were counted as, and what servers are told.
+        self.client: Any = None
+        self.manners: Any = None
+        self.counted = ""
+        self.trusted = False
+        self.forwarded = b""
+        self.lost = self.paused = self.feeding = False
+        # What is being read.
+        self.data = b""
+        self.served = self.deadline = self.limit = 0
+        self.phase = IDLE
+        self.renew()
+
+    def renew(self) -> None:
+        """Read with a parser that has read nothing yet."""
+        self.parser = HttpRequestParser(self)
+        self.feed = self.parser.feed_data
+        # So many bytes of a body are passed on without being looked at.
+        self.left = 0
+
+    def connection_made(self, transport: Any) -> None:
+        self.transport = transport
+        self.desk.greet(self)
+
+    def data_received(self, data: bytes) -> None:
+        if self.phase >= TUNNEL:
+            if self.phase == TUNNEL and self.well is not None:
+                self.well.write(data)
+        elif self.left > 0:
+            self.carry(data)
+        elif self.latest is None and self.queue:
+            self.hold(data)
+        else:
+            self.read(data)
+
+    def read(self, data: bytes) -> None:
+        """Have requests parsed."""
+        self.feeding = True
+        self.data = data
+        try:
+            self.feed(data)
+        except HttpParserUpgrade as upgrade:
+            # What follows waits for the answer.
+            self.renew()
+            if len(data) > upgrade.args[0]:
+                self.hold(data[upgrade.args[0] :])
+        except HttpParserError as problem:
+            self.spoil(problem)
+        finally:
+            self.feeding = False
+            self.data = b""
+        if self.latest is not None:
+            self.measure(self.latest, data)
+        if self.held and not self.queue and self.phase != LINGERING:
+            self.proceed()
+
+    def measure(self, exchange: Exchange, data: bytes) -> None:
+        """See that there is not too much of anything in what was read of a request."""
+        exchange.unread += len(data)
+        if not exchange.headed:
+            exchange.raw += data
+            if exchange.unread > self.house.head:
+                self.blame(431 if exchange.lines else 414)
+        elif exchange.length == CHUNKED:
+            if exchange.unread - exchange.weight > SLACK + EXCESS * exchange.carried:
+                self.blame(400)
+        elif exchange.length - exchange.carried > LARGE and exchange.fault == 0:
+            # The rest is passed on as it comes.
+            self.left = exchange.length - exchange.carried
+
+    def carry(self, data: bytes) -> None:
+        """Pass on a part of a long body without looking at it."""
+        exchange = self.latest
+        size = len(data)
+        rest = b""
+        if size > self.left:
+            rest = data[self.left :]
+            data = data[: self.left]
+            size = len(data)
+        self.left -= size
+        self.deadline = self.house.now + self.house.until_body
+        if not exchange.over:
+            exchange.send(data)
+        if self.left == 0:
+            self.renew()
+            self.latest = None
+            exchange.finish()
+            self.desk.complete(exchange)
+            if rest:
+                self.hold(rest)
+
+    def hold(self, data: bytes) -> None:
+        """Keep what belongs to later requests until it is their turn."""
+        self.held.append(data)
+        if sum(map(len, self.held)) > HELD:
+            self.pause()
+
+    def on_message_begin(self) -> None:
+        if self.phase >= TUNNEL:
+            raise ValueError
+        self.latest = Exchange(self, self.desk)
+        if not self.queue:
+            self.phase = HEAD
+            self.deadline = self.house.now + self.house.until_head
+
+    def on_url(self, part: bytes) -> None:
+        exchange = self.latest
+        exchange.target = exchange.target + part if exchange.target else part
+        if len(exchange.target) > self.house.head:
+            exchange.fault = 414
+            raise ValueError
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        exchange = self.latest
+        exchange.lines += 1
+        exchange.weight += len(name) + len(value)
+        kind = meaning(name)
+        if kind == PLAIN and not exchange.headed:
+            size = len(value)
+            if size > 0 and value[size - 1] <= SPACE:
+                # The parser leaves them on.
+                value = value.rstrip(b" \t")
+            said = exchange.said
+            said.append(name)
+            said.append(b": ")
+            said.append(value)
+            said.append(b"\r\n")
+        else:
+            exchange.note(name, value, kind)
+        if exchange.lines > self.house.lines or exchange.weight > self.house.head:
+            exchange.fault = 431
+            raise ValueError
+
+    def on_headers_complete(self) -> None:
+        exchange = self.latest
+        parser = self.parser
+        keep = parser.should_keep_alive()
+        # Who says nothing of it, and may stay, speaks HTTP/1.1.
+        old = (exchange.ties != b"" or not keep) and self.aged(exchange)
+        exchange.settle(parser.get_method(), keep, old, parser.should_upgrade())
+        if exchange.ties and exchange.ties not in LOOSE:
+            exchange.said = untied(exchange.said, exchange.ties)
+        if exchange.length > self.house.body:
+            exchange.fault = exchange.fault or 413
+        if len(self.queue) >= QUEUE or self.phase >= TUNNEL:
+            # It asks for more than is answered.
+            raise ValueError
+        self.queue.append(exchange)
+        if len(self.queue) == 1:
+            self.start(exchange)
+
+    def aged(self, exchange: Exchange) -> bool:
+        """Whether it speaks HTTP/1.0; what speaks neither that nor HTTP/1.1 is no request."""
+        version = self.parser.get_http_version()
+        if version == "1.0":
+            # The parser knows other protocols of that number.
+            line = exchange.target + b" HTTP/1.0\r\n"
+            if line not in exchange.raw + self.data:
+                exchange.fault = 400
+            return True
+        if version != "1.1":
+            exchange.fault = 400
+        return False
+
+    def start(self, exchange: Exchange) -> None:
+        """It is a request's turn."""
+        self.served += 1
+        if self.served >= self.house.requests:
+            exchange.keep = False
+        if exchange.whole:
+            self.phase = WAITING
+        else:
+            self.phase = BODY
+            self.deadline = self.house.now + self.house.until_body
+        self.desk.admit(exchange)
+
+    def on_body(self, part: bytes) -> None:
+        exchange = self.latest
+        if exchange is None or exchange.over:
+            return
+        exchange.carried += len(part)
+        if exchange.carried > self.house.body:
+            exchange.fault = 413
+            raise ValueError
+        exchange.send(part)
+        if self.phase == BODY:
+            self.deadline = self.house.now + self.house.until_body
+
+    def on_message_complete(self) -> None:
+        exchange = self.latest
+        if exchange is None or exchange.whole:
+            self.latest = None
+        elif exchange.fault and not exchange.over:
+            # What came after the body has no place there.
+            raise ValueError
+        else:
+            self.latest = None
+            exchange.finish()
+            self.desk.complete(exchange)
+
+    def spoil(self, problem: Exception) -> None:
+        """What came is no request."""
+        cause = problem.__context__
+        if cause is not None and not isinstance(cause, ValueError):
+            raise problem
+        exchange = self.latest
+        self.blame(400 if exchange is None or not exchange.fault else exchange.fault)
+
+    def blame(self, status: int) -> None:
+        """Answer a request that is none, in its turn, and read no more."""
+        exchange = self.latest
+        self.latest = None
+        self.left = 0
+        if self.phase >= TUNNEL:
+            return
+        if exchange is None:
+            exchange = Exchange(self, self.desk)
+        exchange.keep = False
+        if exchange.headed and exchange in self.queue:
+            self.desk.spoil(exchange, status)
+            return
+        exchange.fault = status
+        self.queue.append(exchange)
+        if len(self.queue) == 1:
+            self.start(exchange)
+
+    def advance(self, exchange: Exchange) -> None:
+        """An exchange is over; the next, if the client may go on."""
+        if self.queue and self.queue[0] is exchange:
+            del self.queue[0]
+        if self.lost:
+            return
+        if not exchange.keep:
+            if exchange.whole and not self.held and not self.latest:
+                self.deafen()
+                self.close()
+            else:
+                self.linger()
+            return
+        self.limit = 0
+        if self.queue:
+            self.start(self.queue[0])
+            return
+        self.phase = IDLE if self.latest is None else HEAD
+        self.deadline = self.house.now + self.house.until_idle
+        if self.held and not self.feeding:
+            self.proceed()
+
+    def proceed(self) -> None:
+        """Read what was kept for later."""
+        data = b"".join(self.held)
+        self.held.clear()
+        self.resume()
+        self.read(data)
+
+    def linger(self) -> None:
+        """Say no more, and let the client finish, so that it hears the answer."""
+        self.deafen()
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+            self.resume()
+        else:
+            self.close()
+
+    def deafen(self) -> None:
+        """Take no more requests."""
+        self.phase = LINGERING
+        self.limit = 0
+        self.deadline = self.house.now + self.house.until_closed
+        self.queue.clear()
+        self.held.clear()
+        self.latest = None
+
+    def tunnel(self, outlet: Any) -> None:
+        """From now on bytes are passed on as they are."""
+        self.phase = TUNNEL
+        self.deadline = self.limit = 0
+        self.well = outlet
+        for data in self.held:
+            outlet.write(data)
+        self.held.clear()
+        self.resume()
+
+    def write(self, data: bytes) -> None:
+        """Send bytes to the client; to one that has left they go nowhere."""
+        if not self.lost:
+            self.transport.write(data)
+            if self.phase == WAITING:
+                self.phase = ANSWERING
+
+    def splice(self, parts: list[bytes]) -> None:
+        """Send several parts to the client."""
+        if not self.lost:
+            self.transport.writelines(parts)
+            if self.phase == WAITING:
+                self.phase = ANSWERING
+
+    def pause(self) -> None:
+        """Read no more for now."""
+        if not self.paused and not self.lost:
+            self.paused = True
+            self.transport.pause_reading()
+            self.desk.paused.add(self)
+
+    def resume(self) -> None:
+        """Read on."""
+        if self.paused and not self.lost:
+            self.paused = False
+            self.transport.resume_reading()
+            self.desk.paused.discard(self)
+
+    def pause_writing(self) -> None:
+        self.deadline = self.house.now + self.house.until_sent
+        if self.queue and self.queue[0].outlet is not None:
+            self.queue[0].outlet.pause()
+
+    def resume_writing(self) -> None:
+        if self.queue:
+            exchange = self.queue[0]
+            self.desk.stall(exchange)
+            if exchange.outlet is not None:
+                exchange.outlet.resume()
+
+    def eof_received(self) -> bool:
+        return False
+
+    def connection_lost(self, problem: Exception | None) -> None:
+        self.lost = True
+        self.desk.part(self)
+
+    def close(self) -> None:
+        """Hang up when everything is sent."""
+        if not self.lost:
+            self.transport.close()

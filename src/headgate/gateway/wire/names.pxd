@@ -1,0 +1,3 @@
+# C types of names.py, for Cython.
+cdef dict KNOWN
+cpdef long meaning(bytes name) except -1

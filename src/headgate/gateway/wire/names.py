@@ -1,0 +1,80 @@
+"""Names: which headers mean something to a gateway, and what. The others are passed on.
+
+Names come in any case, and the same few come again and again. So what a name means is remembered as
+it was spelled; what nobody has sent before is looked up the long way.
+"""
+
+from __future__ import annotations
+
+PLAIN = 0
+# For this connection only: not passed on.
+HOP = 1
+LENGTH = 2
+CODING = 3
+CONNECTION = 4
+UPGRADE = 5
+HOST = 6
+EXPECT = 7
+# What proxies say of clients; it is believed from some.
+FORWARDED = 8
+# No name that every server reads alike.
+ODD = 9
+
+MEANINGS = {
+    b"connection": CONNECTION,
+    b"content-length": LENGTH,
+    b"expect": EXPECT,
+    b"forwarded": FORWARDED,
+    b"host": HOST,
+    b"http2-settings": HOP,
+    b"keep-alive": HOP,
+    b"proxy-authenticate": HOP,
+    b"proxy-authorization": HOP,
+    b"proxy-connection": HOP,
+    b"te": HOP,
+    b"transfer-encoding": CODING,
+    b"upgrade": UPGRADE,
+    b"x-forwarded-for": FORWARDED,
+    b"x-forwarded-host": FORWARDED,
+    b"x-forwarded-port": FORWARDED,
+    b"x-forwarded-prefix": FORWARDED,
+    b"x-forwarded-proto": FORWARDED,
+    b"x-forwarded-ssl": FORWARDED,
+    b"x-real-ip": FORWARDED,
+}
+# What `Connection` names belongs to that connection, except what an answer cannot do without.
+LASTING = frozenset({
+    b"authorization", b"cache-control", b"close", b"content-encoding", b"content-length",
+    b"content-range", b"content-type", b"cookie", b"date", b"host", b"keep-alive", b"set-cookie",
+    b"transfer-encoding", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto",
+})  # fmt: skip
+# What has no place behind a body: who frames, routes or signs in does so before it.
+UNTRAILED = frozenset({
+    b"authorization", b"content-encoding", b"content-range", b"content-type", b"cookie",
+    b"cache-control", b"set-cookie", b"trailer", b"www-authenticate",
+})  # fmt: skip
+# So many spellings are remembered, of at most so many bytes.
+REMEMBERED = 4096
+LONGEST = 64
+
+KNOWN: dict[bytes, int] = {}
+
+
+def meaning(name: bytes) -> int:
+    """What a header of this name means."""
+    found = KNOWN.get(name)
+    return learn(name) if found is None else found
+
+
+def learn(name: bytes) -> int:
+    """What a name means that nobody has sent before, or not of late."""
+    lowered = name.lower()
+    found = MEANINGS.get(lowered, PLAIN)
+    # Many servers take an underscore for a hyphen, so that one name could pass for another.
+    if b"_" in lowered or not lowered:
+        found = ODD
+    if len(KNOWN) >= REMEMBERED:
+        KNOWN.clear()
+    if len(name) <= LONGEST:
+        KNOWN[name] = found
+    return found

@@ -1,0 +1,71 @@
+# C types of outlet.py, for Cython.
+cimport cython
+from headgate.gateway.wire.exchange cimport Exchange
+from headgate.gateway.wire.names cimport meaning
+cdef long CODING
+cdef long CONNECTION
+cdef long HOP
+cdef long LENGTH
+cdef long UPGRADE
+cdef long long LARGE
+cdef long long NONE
+cdef long long MOST
+cdef long long HEAVIEST
+cdef dict LINES
+
+
+@cython.final
+cdef class Outlet:
+    cdef object __weakref__
+    cdef public object server
+    cdef public object transport
+    cdef public Exchange exchange
+    cdef public bint sound
+    cdef public bint heard
+    cdef public long long served
+    cdef public bint lost
+    cdef public bint through
+    cdef public long long expires
+    cdef object parser
+    cdef object feed
+    cdef bint dirty
+    cdef list said
+    cdef list trailers
+    cdef long long length
+    cdef long long left
+    cdef long long lines
+    cdef long long weight
+    cdef bytes ties
+    cdef bytes upgrade
+    cdef bint fresh
+    cdef bint coded
+    cdef bint bare
+    cdef bint framed
+    cdef bint ended
+    cpdef renew(self)
+    cdef begin(self)
+    cpdef send(self, Exchange exchange, bytes head)
+    cpdef write(self, bytes data)
+    cdef read(self, Exchange exchange, bytes data)
+    @cython.locals(size=cython.longlong)
+    cdef carry(self, Exchange exchange, bytes data)
+    cdef trail(self, bytes name, bytes value, long kind)
+    cdef inform(self, Exchange exchange, long status)
+    @cython.locals(answer=list)
+    cdef answer(self, Exchange exchange, long status)
+    cdef release(self, Exchange exchange)
+    cdef break_through(self, Exchange exchange, bytes rest)
+    cdef fail(self, Exchange exchange)
+    cpdef pause(self)
+    cpdef resume(self)
+    cpdef close(self)
+    @cython.locals(exchange=Exchange)
+    cpdef data_received(self, bytes data)
+    @cython.locals(kind=cython.long, said=list)
+    cpdef on_header(self, bytes name, bytes value)
+    @cython.locals(exchange=Exchange)
+    cpdef on_headers_complete(self)
+    @cython.locals(exchange=Exchange)
+    cpdef on_body(self, bytes part)
+    @cython.locals(exchange=Exchange)
+    cpdef on_message_complete(self)

@@ -1,0 +1,125 @@
+"""Listen: where a gateway is reached, by clients and by whoever looks after it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from headgate.rules.model.kinds import Listing, Misfit, Path, Plain, Report, Schema, shown
+from headgate.rules.model.place import LISTENER, NEAR, Place, listening
+from headgate.rules.model.scalars import flag
+from headgate.rules.model.table import Table, spelled, strict, told
+
+LONGEST = 4000
+SHORTEST_TOKEN, LONGEST_TOKEN = 16, 1000
+HIDDEN = "***"
+
+
+def _file(given: Any) -> str:
+    if not isinstance(given, str) or not given:
+        raise Misfit
+    if len(given) > LONGEST or not given.isprintable():
+        raise Misfit(f"; at most {LONGEST:,} characters that can be printed")
+    return given
+
+
+def file(says: str) -> Plain:
+    """A kind of names of files; whether there is one is seen where it is needed."""
+    return Plain(says, _file, {"type": "string", "minLength": 1, "maxLength": LONGEST})
+
+
+class Secret:
+    """The kind of a token, which no message and no print tells."""
+
+    says = f"a secret of {SHORTEST_TOKEN} to {LONGEST_TOKEN:,} letters, digits and signs"
+
+    def read(self, given: Any, at: Path, report: Report) -> Any:
+        """The token as it is; none is the empty text."""
+        if not isinstance(given, str):
+            numeric = isinstance(given, (int, float)) and not isinstance(given, bool)
+            found = "a number; write it in quotes" if numeric else shown(given)
+            report.add(at, f"is {self.says}, not {found}")
+        elif given and not (given.isascii() and given.isprintable() and " " not in given):
+            report.add(at, f"is {self.says} of ASCII, not one with blanks or others")
+        elif given and not SHORTEST_TOKEN <= len(given) <= LONGEST_TOKEN:
+            report.add(at, f"is {self.says}, not of {len(given):,}; leave it out and one is made")
+        return given
+
+    def spell(self, value: Any) -> Any:
+        """The token."""
+        return value
+
+    def schema(self) -> Schema:
+        """In JSON Schema."""
+        signs = rf"^([!-~]{{{SHORTEST_TOKEN},{LONGEST_TOKEN}}})?$"
+        return {"type": "string", "pattern": signs}
+
+
+@strict
+@dataclass(frozen=True, repr=False)
+class Tls:
+    """What a listener shows to its clients, and asks of them."""
+
+    certificate: Any = told(
+        file("a file of certificates in PEM"), "Its certificate, and those above it."
+    )
+    key: Any = told(file("a file with a private key in PEM"), "Its private key.")
+    clients: Any = told(
+        file("a file of certificates in PEM"),
+        "Who signs the certificates that clients have to show; they show none unless said here.",
+        "",
+    )
+
+
+TLS = Table(Tls, "a mapping such as {certificate: web.pem, key: web.key}")
+
+
+@strict
+@dataclass(frozen=True, repr=False)
+class Listen:
+    """Where clients come in."""
+
+    address: Any = told(LISTENER, "Where.")
+    tls: Any = told(TLS, "What it shows to clients, who come in plain text unless said here.", None)
+    proxy_protocol: Any = told(
+        flag("whether a line about the client comes first"),
+        "Whether each connection begins with the PROXY protocol.",
+        False,
+    )
+
+    @property
+    def place(self) -> Place:
+        """Where that is; its scheme is https with TLS, and unix for a socket."""
+        place = listening(self.address)
+        return place if self.tls is None or place.path else place._replace(scheme="https")
+
+
+LISTEN = Listing(Table(Listen, f"{LISTENER.says}, or a mapping with it", "address"))
+
+
+@strict
+@dataclass(frozen=True, repr=False)
+class Admin:
+    """Where whoever looks after the gateway asks how it is. It is not reached from elsewhere."""
+
+    listen: Any = told(NEAR, "Where, on this machine alone.")
+    token: Any = told(
+        Secret(), "What has to be shown there; one is made at the start unless said here.", ""
+    )
+
+    @property
+    def place(self) -> Place:
+        """Where that is."""
+        return listening(self.listen)
+
+    def __repr__(self) -> str:
+        said = [f"{name}={given!r}" for name, given in hushed(spelled(self)).items()]
+        return f"Admin({', '.join(said)})"
+
+
+def hushed(plain: Any) -> Any:
+    """The plain data of an `Admin` with a mark where its token stands."""
+    return {**plain, "token": HIDDEN} if isinstance(plain, dict) and "token" in plain else plain
+
+
+ADMIN = Table(Admin, f"{NEAR.says}, or a mapping with listen", "listen")
