@@ -4,6 +4,8 @@ from headgate.gateway.road cimport Road
 from headgate.gateway.upstreams.server cimport Server
 from headgate.gateway.wire.exchange cimport Exchange
 from headgate.gateway.wire.house cimport House
+from headgate.gateway.wire.inlet cimport Inlet
+from headgate.gateway.wire.scroll cimport Scroll
 from headgate.rules.live.entry cimport Entry
 from headgate.rules.live.turnstile cimport Turnstile
 cdef long ANSWERING
@@ -28,6 +30,7 @@ cdef class Desk:
     cdef public object errands
     cdef public object lobby
     cdef public House house
+    cdef Scroll scroll
     cdef public long long requests
     cdef public long long refused
     cdef public bint closing
@@ -37,19 +40,22 @@ cdef class Desk:
     cdef public object manners
     cdef public object version
     cdef public object roads
-    @cython.locals(way=Way)
+    @cython.locals(way=Way, inlet=Inlet)
     cpdef admit(self, Exchange exchange)
     @cython.locals(entry=Entry)
-    cdef ask(self, Exchange exchange, Way way)
+    cdef ask(self, Exchange exchange, Way way, Inlet inlet)
+    @cython.locals(inlet=Inlet)
+    cpdef meet(self, Exchange exchange)
     cpdef usher(self, Exchange exchange, Entry entry)
     @cython.locals(road=Road, server=Server, now=cython.longlong)
     cpdef forward(self, Exchange exchange)
-    @cython.locals(road=Road)
+    @cython.locals(road=Road, inlet=Inlet)
     cpdef send(self, Exchange exchange, outlet)
+    @cython.locals(inlet=Inlet)
     cpdef complete(self, Exchange exchange)
-    @cython.locals(entry=Entry, answer=list)
-    cpdef dress(self, Exchange exchange)
-    @cython.locals(answer=list)
+    @cython.locals(entry=Entry)
+    cpdef dress(self, Exchange exchange, Scroll scroll)
+    @cython.locals(scroll=Scroll)
     cpdef reply(self, Exchange exchange, long status, list fields, bytes body)
     @cython.locals(entry=Entry)
     cpdef conclude(self, Exchange exchange)

@@ -15,6 +15,7 @@ from headgate.gateway.wire.exchange import Exchange
 from headgate.gateway.wire.house import House
 from headgate.gateway.wire.lines import CLOSE, CONTINUE, KEEP, LINES
 from headgate.gateway.wire.phases import ANSWERING, WAITING
+from headgate.gateway.wire.scroll import Scroll
 from headgate.rules.live.entry import Entry
 from headgate.rules.live.turnstile import Turnstile
 from headgate.window import FAILURE, SUCCESS
@@ -51,13 +52,15 @@ class Desk:
 
     __slots__ = (
         "book", "closing", "errands", "house", "keeper", "lobby", "lodge", "manners", "paused",
-        "refused", "requests", "roads", "version", "ways",
+        "refused", "requests", "roads", "scroll", "version", "ways",
     )  # fmt: skip
 
     def __init__(self, keeper: Any, house: House) -> None:
         self.keeper = keeper
         self.lodge = keeper.lodge
         self.house = house
+        # Heads are put together on it, one after another.
+        self.scroll = Scroll()
         self.errands: Any = None
         self.lobby: Any = None
         self.requests = self.refused = 0
@@ -86,23 +89,24 @@ class Desk:
         inlet = exchange.inlet
         if inlet.manners is not self.manners:
             self.lobby.recognise(inlet)
+        exchange.spot = way.spot
         exchange.target = way.spot.target
         exchange.road = way.road
         if inlet.trusted:
-            exchange.request = Envoy(exchange, self.manners, way.spot)
             self.errands.relay(exchange)
-        else:
-            exchange.request = Visitor(exchange, self.manners, way.spot, inlet.client.key)
-        self.ask(exchange, way)
+        self.ask(exchange, way, inlet)
 
-    def ask(self, exchange: Exchange, way: Way) -> None:
+    def ask(self, exchange: Exchange, way: Way, inlet: Any) -> None:
         """Ask the rules about a request."""
         if way.turnstile is not None:
-            entry = way.turnstile.enter(exchange.request)
+            if way.turnstile.near and not inlet.trusted:
+                entry = way.turnstile.weigh(inlet.key, None)
+            else:
+                entry = way.turnstile.enter(self.meet(exchange))
         elif way.free:
             entry = Entry(self.version)
         else:
-            found = self.keeper.glance(exchange.request)
+            found = self.keeper.glance(self.meet(exchange))
             if type(found) is Entry:
                 self.usher(exchange, found)
             else:
@@ -111,6 +115,16 @@ class Desk:
         if self.lodge.listeners:
             self.lodge.tell(entry)
         self.usher(exchange, entry)
+
+    def meet(self, exchange: Exchange) -> Any:
+        """A request as rules and routes ask about it; one that nobody asks about is not made."""
+        if exchange.request is None:
+            inlet = exchange.inlet
+            if inlet.trusted:
+                exchange.request = Envoy(exchange, self.manners, exchange.spot)
+            else:
+                exchange.request = Visitor(exchange, self.manners, exchange.spot, inlet.key)
+        return exchange.request
 
     def usher(self, exchange: Exchange, entry: Entry) -> None:
         """It is decided whether a request may go in."""
@@ -125,12 +139,16 @@ class Desk:
         """Send a request on its way."""
         road = exchange.road
         if road is None:
-            road = exchange.road = self.roads.find(exchange.request)
+            road = exchange.road = self.roads.find(self.meet(exchange))
             if road is None:
                 self.errands.object(exchange, 404)
                 return
         now = self.house.now
-        server = road.pick(exchange, now)
+        server = road.only
+        if server is None:
+            server = road.pick(self.meet(exchange), now, exchange.tried)
+        elif not server.fit(now):
+            server = None
         if server is None:
             self.errands.object(exchange, 503)
             return
@@ -152,7 +170,7 @@ class Desk:
         if exchange.upgrade and exchange.upgrade.lower() not in road.upgrade:
             exchange.upgrade = b""
         exchange.replay = road.most > 0 and exchange.method in REPEATABLE and not exchange.upgrade
-        outlet.send(exchange, road.compose(exchange))
+        outlet.send(exchange, road.compose(exchange, self.scroll))
         if exchange.whole:
             inlet.deadline = self.house.now + road.answer
         elif exchange.expects:
@@ -166,7 +184,7 @@ class Desk:
         if exchange.outlet is not None:
             inlet.deadline = self.house.now + exchange.road.answer
 
-    def dress(self, exchange: Exchange) -> None:
+    def dress(self, exchange: Exchange, scroll: Scroll) -> None:
         """Add to an answer what rules have to tell."""
         entry = exchange.entry
         if entry.bandwidth or entry.body is not None:
@@ -174,12 +192,8 @@ class Desk:
         if self.closing:
             exchange.keep = False
         if entry.passes or entry.places:
-            answer = exchange.answer
             for name, value in self.manners.herald.fields(entry):
-                answer.append(name)
-                answer.append(b": ")
-                answer.append(value)
-                answer.append(b"\r\n")
+                scroll.line(name, value)
 
     def reply(
         self, exchange: Exchange, status: int, fields: list[tuple[bytes, bytes]], body: bytes
@@ -189,18 +203,19 @@ class Desk:
             exchange.keep = False
         exchange.status = status
         exchange.begun = True
-        answer = [LINES.get(status) or b"HTTP/1.1 %d \r\n" % status]
+        scroll = self.scroll
+        scroll.add(LINES.get(status) or b"HTTP/1.1 %d \r\n" % status)
         for name, value in fields:
-            answer += (name, b": ", value, b"\r\n")
+            scroll.line(name, value)
         if not exchange.keep:
-            answer.append(CLOSE)
+            scroll.add(CLOSE)
         elif exchange.old:
-            answer.append(KEEP)
-        answer.append(b"\r\n")
+            scroll.add(KEEP)
+        scroll.add(b"\r\n")
         if exchange.method != b"HEAD":
-            answer.append(body)
+            scroll.add(body)
             exchange.size = len(body)
-        exchange.inlet.write(b"".join(answer))
+        exchange.inlet.write(scroll.take())
         self.conclude(exchange)
 
     def conclude(self, exchange: Exchange) -> None:

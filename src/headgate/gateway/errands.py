@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 from headgate.adapters.arrivals import Reception
@@ -100,7 +100,7 @@ class Errands:
 
     def refuse(self, exchange: Exchange, entry: Entry) -> None:
         """Answer for the rule that said no."""
-        request = exchange.request
+        request = self.desk.meet(exchange)
         status, fields, body = request.manners.herald.answer(entry, request.header("accept"))
         name = self.audit.name()
         self.audit.write(name, request, entry, status)
@@ -210,6 +210,7 @@ class Errands:
 
     def relay(self, exchange: Exchange) -> None:
         """Tell a server of who stands before a proxy that is believed."""
+        self.desk.meet(exchange)
         exchange.forwarded = relay(exchange, self.desk.manners)
 
     async def close(self) -> None:
@@ -228,18 +229,17 @@ class Errands:
         entry = exchange.entry
         if entry.body is not None and status < 400:
             entry.complete = True
-        answer = exchange.told
-        work = self.desk.keeper.leave(entry, status, teller(answer), exchange.size)
+        work = self.desk.keeper.leave(entry, status, teller(exchange.told), exchange.size)
         self.begin(None, work)
 
 
-def teller(said: list[bytes] | None) -> Any:
+def teller(head: bytes) -> Callable[[str], str]:
     """A function that says the headers of an answer by their names."""
 
     def header(name: str) -> str:
         wanted = name.encode("latin-1")
-        lines = said or []
-        found = [lines[at + 2] for at in range(0, len(lines), 4) if lines[at].lower() == wanted]
+        lines = [line.partition(b": ") for line in head.split(b"\r\n")]
+        found = [value for word, _, value in lines if word.lower() == wanted]
         return b", ".join(found).decode("latin-1")
 
     return header

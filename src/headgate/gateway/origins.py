@@ -17,6 +17,7 @@ def introduce(inlet: Inlet, manners: Manners) -> None:
     """See who a client is, and what servers are told of it, as the rules will have it."""
     inlet.manners = manners
     inlet.client, inlet.trusted = manners.client.meet(inlet.peer)
+    inlet.key = inlet.client.key
     said = peer(inlet)
     proto = inlet.scheme.encode("ascii")
     inlet.forwarded = b"x-forwarded-for: %b\r\nx-forwarded-proto: %b\r\n" % (said, proto)

@@ -3,6 +3,7 @@ cimport cython
 from headgate.gateway.upstreams.server cimport Server
 from headgate.gateway.wire.exchange cimport Exchange
 from headgate.gateway.wire.heads cimport compose
+from headgate.gateway.wire.scroll cimport Scroll
 
 
 @cython.final
@@ -22,7 +23,6 @@ cdef class Road:
     cdef public bytes strip
     cdef public bytes add
     cdef bint _direct
-    cpdef bytes compose(self, Exchange exchange)
+    cpdef bytes compose(self, Exchange exchange, Scroll scroll)
     cdef bytes _rewrite(self, bytes target)
-    @cython.locals(only=Server)
-    cpdef Server pick(self, Exchange exchange, long long now)
+    cpdef Server pick(self, request, long long now, tried)

@@ -10,6 +10,7 @@ from headgate.gateway.upstreams.group import Group, budget
 from headgate.gateway.upstreams.server import Server
 from headgate.gateway.wire.exchange import Exchange
 from headgate.gateway.wire.heads import compose
+from headgate.gateway.wire.scroll import Scroll
 from headgate.measures import MILLION
 from headgate.rules.matching.index import Condition, Index
 from headgate.rules.matching.request import Request
@@ -48,22 +49,19 @@ class Road:
         self.add = b"" if route.path is None else route.path.add.encode("ascii")
         self._direct = route.host == KEEP and route.path is None
 
-    def pick(self, exchange: Exchange, now: int) -> Server | None:
+    def pick(self, request: Request, now: int, tried: list[Server] | None) -> Server | None:
         """The server that a request goes to; None if nobody can take it now."""
-        only = self.only
-        if only is not None:
-            return only if only.fit(now) else None
-        found: Server | None = self.group.pick(exchange.request, now, exchange.tried or ())
+        found: Server | None = self.group.pick(request, now, tried or ())
         return found
 
-    def compose(self, exchange: Exchange) -> bytes:
+    def compose(self, exchange: Exchange, scroll: Scroll) -> bytes:
         """The head of a request as this road's servers are told it."""
         host, target = exchange.host, exchange.target
         if not self._direct:
             target = self._rewrite(target)
             if self.route.host != KEEP:
                 host = self.host or named(exchange.server.place)
-        return compose(exchange, target, host)
+        return compose(exchange, target, host, scroll)
 
     def _rewrite(self, target: bytes) -> bytes:
         if not target.startswith(b"/"):

@@ -40,6 +40,7 @@ cdef class Exchange:
     cdef public list backlog
     cdef public long long held
     cdef public bint replay
+    cdef public object spot
     cdef public object request
     cdef public object entry
     cdef public object road
@@ -50,20 +51,16 @@ cdef class Exchange:
     cdef public bytes forwarded
     cdef public long long start
     cdef public long long ticket
-    cdef public list answer
     cdef public long status
     cdef public long long size
     cdef public bint begun
     cdef public bint over
-    cdef public list told
+    cdef public bytes told
     cdef public object valve
     cpdef note(self, bytes name, bytes value, long kind)
     cdef trail(self, bytes name, bytes value, long kind)
     cpdef settle(self, bytes method, bint keep, bint old, bint upgrade)
-    @cython.locals(place=cython.Py_ssize_t)
     cpdef list header(self, bytes name)
     cpdef send(self, bytes part)
     cpdef finish(self)
     cpdef push(self, bytes part)
-    @cython.locals(answer=list, size=cython.Py_ssize_t)
-    cpdef flush(self)

@@ -1,7 +1,8 @@
 """Exchange: one request and its answer, between a client's connection and one to a server.
 
-It begins with the first byte of a request and takes up what is read of it: `said` is the head as it
-is passed on, `asides` are the headers that are not. It ends when the client has its answer.
+It begins with the first byte of a request and takes up what is read of it: `said` are the headers
+that are passed on, name after value after name, `asides` are those that are not. It ends when the
+client has its answer.
 """
 
 from __future__ import annotations
@@ -47,56 +48,18 @@ class Exchange:
     """
 
     __slots__ = (
-        "answer",
-        "asides",
-        "backlog",
-        "begun",
-        "carried",
-        "coded",
-        "desk",
-        "entry",
-        "expects",
-        "fault",
-        "forwarded",
-        "headed",
-        "held",
-        "host",
-        "inlet",
-        "keep",
-        "length",
-        "lines",
-        "method",
-        "old",
-        "outlet",
-        "over",
-        "raw",
-        "replay",
-        "request",
-        "road",
-        "said",
-        "server",
-        "size",
-        "start",
-        "status",
-        "target",
-        "task",
-        "ticket",
-        "ties",
-        "told",
-        "trailers",
-        "tried",
-        "unread",
-        "upgrade",
-        "valve",
-        "weight",
-        "whole",
+        "asides", "backlog", "begun", "carried", "coded", "desk", "entry", "expects", "fault",
+        "forwarded", "headed", "held", "host", "inlet", "keep", "length", "lines", "method", "old",
+        "outlet", "over", "raw", "replay", "request", "road", "said", "server", "size", "spot",
+        "start", "status", "target", "task", "ticket", "ties", "told", "trailers", "tried",
+        "unread", "upgrade", "valve", "weight", "whole",
     )  # fmt: skip
 
     # Only what is not a number: compiled, those are where they belong.
     asides: list[tuple[bytes, bytes]] | None
     trailers: list[bytes] | None
     backlog: list[bytes] | None
-    told: list[bytes] | None
+    spot: Any
     request: Any
     entry: Any
     road: Any
@@ -123,30 +86,31 @@ class Exchange:
         self.replay = False
         # Who decided what, and where it goes; lines about who it is from, if it has its own; what
         # the server's breaker gave for it, -1 for nothing.
-        self.request = self.entry = self.road = self.server = self.outlet = None
+        self.spot = self.request = self.entry = self.road = self.server = self.outlet = None
         self.tried = self.task = None
         self.forwarded = b""
         self.start, self.ticket = 0, -1
-        # The answer: what is not sent yet, what its head was, and who holds it back.
-        self.answer: list[bytes] = []
+        # The answer: what its head was, if somebody may ask, and who holds it back.
         self.status = self.size = 0
         self.begun = self.over = False
-        self.told = self.valve = None
+        self.told = b""
+        self.valve = None
 
     def note(self, name: bytes, value: bytes, kind: int) -> None:
         """Take a header that means something to a gateway, or comes after the body."""
         if self.headed:
             self.trail(name, value, kind)
             return
-        if self.asides is None:
-            self.asides = []
-        self.asides.append((name, value))
         if kind == HOST:
             # Two of them are one too many.
             if self.host or not (HOSTS.get(value) or decent(value)):
                 self.fault = 400
             self.host = value
-        elif kind == CONNECTION:
+            return
+        if self.asides is None:
+            self.asides = []
+        self.asides.append((name, value))
+        if kind == CONNECTION:
             self.ties = self.ties + b"," + value if self.ties else value
         elif kind == LENGTH:
             self.length = int(value) if value.isdigit() and len(value) < 19 else NONE
@@ -202,11 +166,11 @@ class Exchange:
     def header(self, name: bytes) -> list[bytes]:
         """The values of the request's header of this name, which is in lower case."""
         said = self.said
-        places = range(0, len(said), 4)
-        found = [said[place + 2] for place in places if said[place].lower() == name]
+        places = range(0, len(said), 2)
+        found = [said[place + 1] for place in places if said[place].lower() == name]
         if self.asides is not None:
             found += [value for word, value in self.asides if word.lower() == name]
-        return found
+        return [self.host] if name == b"host" else found
 
     def send(self, part: bytes) -> None:
         """Pass on a part of the request's body, now or when somebody takes it."""
@@ -240,20 +204,6 @@ class Exchange:
                 # Too much to be sent twice.
                 self.replay = False
                 self.backlog = None
-
-    def flush(self) -> None:
-        """Send to the client what was gathered of the answer."""
-        answer = self.answer
-        size = len(answer)
-        if size == 0:
-            return
-        self.answer = []
-        if size == 1:
-            self.inlet.write(answer[0])
-        elif len(answer[size - 1]) < LARGE:
-            self.inlet.write(b"".join(answer))
-        else:
-            self.inlet.splice(answer)
 
 
 def decent(host: bytes) -> bool:

@@ -1,6 +1,10 @@
 # C types of heads.py, for Cython.
-from headgate.gateway.wire.exchange cimport Exchange
 cimport cython
+from headgate.gateway.wire.exchange cimport Exchange
+from headgate.gateway.wire.scroll cimport Scroll
 cdef long long CHUNKED
-@cython.locals(parts=list)
-cpdef bytes compose(Exchange exchange, bytes target, bytes host)
+cdef bytes END
+
+
+@cython.locals(said=list, place=cython.Py_ssize_t)
+cpdef bytes compose(Exchange exchange, bytes target, bytes host, Scroll scroll)

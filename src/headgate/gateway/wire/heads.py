@@ -1,25 +1,35 @@
-"""Heads: the beginning of a request as it is told to an upstream."""
+"""Heads: the beginning of a request as it is told to a server."""
 
 from __future__ import annotations
 
 from headgate.gateway.wire.exchange import CHUNKED, Exchange
+from headgate.gateway.wire.scroll import Scroll
 
 END = b"\r\n"
 
 
-def compose(exchange: Exchange, target: bytes, host: bytes) -> bytes:
+def compose(exchange: Exchange, target: bytes, host: bytes, scroll: Scroll) -> bytes:
     """The head of a request, told anew to who is called `host`."""
-    parts = [exchange.method, b" ", target, b" HTTP/1.1\r\nhost: ", host, END]
-    parts += exchange.said
+    scroll.add(exchange.method)
+    scroll.add(b" ")
+    scroll.add(target)
+    scroll.add(b" HTTP/1.1\r\nhost: ")
+    scroll.add(host)
+    scroll.add(END)
+    said = exchange.said
+    for place in range(0, len(said), 2):
+        scroll.line(said[place], said[place + 1])
     if exchange.forwarded:
-        parts.append(exchange.forwarded)
+        scroll.add(exchange.forwarded)
     else:
-        parts += (exchange.inlet.forwarded, b"x-forwarded-host: ", exchange.host, END)
+        scroll.add(exchange.inlet.forwarded)
+        scroll.line(b"x-forwarded-host", exchange.host)
     if exchange.length == CHUNKED:
-        parts.append(b"transfer-encoding: chunked\r\n")
+        scroll.add(b"transfer-encoding: chunked\r\n")
     elif exchange.length >= 0:
-        parts.append(b"content-length: %d\r\n" % exchange.length)
+        scroll.line(b"content-length", b"%d" % exchange.length)
     if exchange.upgrade:
-        parts += (b"connection: upgrade\r\nupgrade: ", exchange.upgrade, END)
-    parts.append(END)
-    return b"".join(parts)
+        scroll.add(b"connection: upgrade\r\n")
+        scroll.line(b"upgrade", exchange.upgrade)
+    scroll.add(END)
+    return scroll.take()

@@ -2,7 +2,7 @@
 cimport cython
 from headgate.gateway.wire.exchange cimport Exchange
 from headgate.gateway.wire.house cimport House
-from headgate.gateway.wire.names cimport meaning
+from headgate.gateway.wire.names cimport meaning, untied
 cdef long PLAIN
 cdef long long CHUNKED
 cdef long long LARGE
@@ -33,6 +33,7 @@ cdef class Inlet:
     cdef list held
     cdef public object well
     cdef public object client
+    cdef public object key
     cdef public object manners
     cdef public object counted
     cdef public bint trusted
@@ -47,6 +48,10 @@ cdef class Inlet:
     cdef public long long limit
     cdef object parser
     cdef object feed
+    cdef object put
+    cdef object lasting
+    cdef object turning
+    cdef object asking
     cdef long long left
     cdef renew(self)
     cpdef data_received(self, bytes data)

@@ -10,8 +10,7 @@ from typing import Any
 
 from headgate.gateway.wire.exchange import CHUNKED, LARGE, Exchange
 from headgate.gateway.wire.house import House
-from headgate.gateway.wire.names import PLAIN, meaning
-from headgate.gateway.wire.outlet import LOOSE, untied
+from headgate.gateway.wire.names import LOOSE, PLAIN, meaning, untied
 from headgate.gateway.wire.parsers import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from headgate.gateway.wire.phases import ANSWERING, BODY, HEAD, IDLE, LINGERING, TUNNEL, WAITING
 
@@ -33,9 +32,10 @@ class Inlet:
     """
 
     __slots__ = (
-        "client", "counted", "data", "deadline", "desk", "feed", "feeding", "forwarded", "held",
-        "house", "latest", "left", "limit", "lost", "manners", "parser", "paused", "peer", "phase",
-        "queue", "scheme", "served", "transport", "trusted", "well",
+        "asking", "client", "counted", "data", "deadline", "desk", "feed", "feeding", "forwarded",
+        "held", "house", "key", "lasting", "latest", "left", "limit", "lost", "manners", "parser",
+        "paused", "peer", "phase", "put", "queue", "scheme", "served", "transport", "trusted",
+        "turning", "well",
     )  # fmt: skip
 
     def __init__(self, desk: Any, house: House, scheme: str, peer: str | None = None) -> None:
@@ -51,6 +51,7 @@ class Inlet:
         self.well: Any = None
         # Who it is, by which manners, what they were counted as, and what servers are told.
         self.client: Any = None
+        self.key = ""
         self.manners: Any = None
         self.counted = ""
         self.trusted = False
@@ -66,11 +67,15 @@ class Inlet:
         """Read with a parser that has read nothing yet."""
         self.parser = HttpRequestParser(self)
         self.feed = self.parser.feed_data
+        self.lasting = self.parser.should_keep_alive
+        self.turning = self.parser.should_upgrade
+        self.asking = self.parser.get_method
         # So many bytes of a body are passed on without being looked at.
         self.left = 0
 
     def connection_made(self, transport: Any) -> None:
         self.transport = transport
+        self.put = transport.write
         self.desk.greet(self)
 
     def data_received(self, data: bytes) -> None:
@@ -173,9 +178,7 @@ class Inlet:
                 value = value.rstrip(b" \t")
             said = exchange.said
             said.append(name)
-            said.append(b": ")
             said.append(value)
-            said.append(b"\r\n")
         else:
             exchange.note(name, value, kind)
         if exchange.lines > self.house.lines or exchange.weight > self.house.head:
@@ -184,11 +187,10 @@ class Inlet:
 
     def on_headers_complete(self) -> None:
         exchange = self.latest
-        parser = self.parser
-        keep = parser.should_keep_alive()
+        keep = self.lasting()
         # Who says nothing of it, and may stay, speaks HTTP/1.1.
         old = (exchange.ties != b"" or not keep) and self.aged(exchange)
-        exchange.settle(parser.get_method(), keep, old, parser.should_upgrade())
+        exchange.settle(self.asking(), keep, old, self.turning())
         if exchange.ties and exchange.ties not in LOOSE:
             exchange.said = untied(exchange.said, exchange.ties)
         if exchange.length > self.house.body:
@@ -335,7 +337,7 @@ class Inlet:
     def write(self, data: bytes) -> None:
         """Send bytes to the client; to one that has left they go nowhere."""
         if not self.lost:
-            self.transport.write(data)
+            self.put(data)
             if self.phase == WAITING:
                 self.phase = ANSWERING
 

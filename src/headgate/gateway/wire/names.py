@@ -53,6 +53,8 @@ UNTRAILED = frozenset({
     b"authorization", b"content-encoding", b"content-range", b"content-type", b"cookie",
     b"cache-control", b"set-cookie", b"trailer", b"www-authenticate",
 })  # fmt: skip
+# What `Connection` usually says, of the connection alone.
+LOOSE = frozenset({b"close", b"keep-alive", b"Keep-Alive", b"Close", b"upgrade", b"Upgrade"})
 # So many spellings are remembered, of at most so many bytes.
 REMEMBERED = 4096
 LONGEST = 64
@@ -78,3 +80,22 @@ def learn(name: bytes) -> int:
     if len(name) <= LONGEST:
         KNOWN[name] = found
     return found
+
+
+def untied(said: list[bytes], ties: bytes) -> list[bytes]:
+    """Headers, name after value after name, without those that `Connection` names."""
+    named = {tie.strip().lower() for tie in ties.split(b",")} - LASTING
+    if not named:
+        return said
+    kept: list[bytes] = []
+    for place in range(0, len(said), 2):
+        if said[place].lower() not in named:
+            kept += said[place : place + 2]
+    return kept
+
+
+def freed(head: bytes, ties: bytes) -> bytes:
+    """Lines of a head without those that `Connection` names."""
+    named = {tie.strip().lower() for tie in ties.split(b",")} - LASTING
+    lines = head.split(b"\r\n")
+    return b"\r\n".join(one for one in lines if one.partition(b":")[0].lower() not in named)

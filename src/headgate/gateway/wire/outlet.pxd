@@ -1,11 +1,14 @@
 # C types of outlet.py, for Cython.
 cimport cython
 from headgate.gateway.wire.exchange cimport Exchange
+from headgate.gateway.wire.inlet cimport Inlet
 from headgate.gateway.wire.names cimport meaning
+from headgate.gateway.wire.scroll cimport Scroll
 cdef long CODING
 cdef long CONNECTION
 cdef long HOP
 cdef long LENGTH
+cdef long PLAIN
 cdef long UPGRADE
 cdef long long LARGE
 cdef long long NONE
@@ -19,7 +22,9 @@ cdef class Outlet:
     cdef object __weakref__
     cdef public object server
     cdef public object transport
+    cdef object put
     cdef public Exchange exchange
+    cdef Scroll scroll
     cdef public bint sound
     cdef public bint heard
     cdef public long long served
@@ -28,8 +33,9 @@ cdef class Outlet:
     cdef public long long expires
     cdef object parser
     cdef object feed
+    cdef object lasting
+    cdef long status
     cdef bint dirty
-    cdef list said
     cdef list trailers
     cdef long long length
     cdef long long left
@@ -42,30 +48,35 @@ cdef class Outlet:
     cdef bint bare
     cdef bint framed
     cdef bint ended
-    cpdef renew(self)
+    cdef renew(self)
     cdef begin(self)
     cpdef send(self, Exchange exchange, bytes head)
     cpdef write(self, bytes data)
+    @cython.locals(inlet=Inlet)
     cdef read(self, Exchange exchange, bytes data)
-    @cython.locals(size=cython.longlong)
+    @cython.locals(size=cython.longlong, inlet=Inlet)
     cdef carry(self, Exchange exchange, bytes data)
+    @cython.locals(line=bytes)
+    cdef head(self)
     cdef trail(self, bytes name, bytes value, long kind)
+    @cython.locals(scroll=Scroll)
     cdef inform(self, Exchange exchange, long status)
-    @cython.locals(answer=list)
+    @cython.locals(scroll=Scroll)
     cdef answer(self, Exchange exchange, long status)
     cdef release(self, Exchange exchange)
-    cdef break_through(self, Exchange exchange, bytes rest)
+    cdef turn(self, Exchange exchange, bytes rest)
     cdef fail(self, Exchange exchange)
     cpdef pause(self)
     cpdef resume(self)
     cpdef close(self)
     @cython.locals(exchange=Exchange)
     cpdef data_received(self, bytes data)
-    @cython.locals(kind=cython.long, said=list)
+    cpdef on_message_begin(self)
+    @cython.locals(kind=cython.long)
     cpdef on_header(self, bytes name, bytes value)
     @cython.locals(exchange=Exchange)
     cpdef on_headers_complete(self)
-    @cython.locals(exchange=Exchange)
+    @cython.locals(exchange=Exchange, scroll=Scroll)
     cpdef on_body(self, bytes part)
-    @cython.locals(exchange=Exchange)
+    @cython.locals(exchange=Exchange, last=bytes)
     cpdef on_message_complete(self)

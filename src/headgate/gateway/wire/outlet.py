@@ -1,4 +1,4 @@
-"""Outlet: a connection to an upstream, which takes one request at a time and answers it.
+"""Outlet: a connection to a server, which takes one request at a time and answers it.
 
 What it answers is read by a parser and told anew to the client. A long body of a known length is
 passed on as it comes: there is nothing in it to read.
@@ -14,17 +14,18 @@ from headgate.gateway.wire.names import (
     CODING,
     CONNECTION,
     HOP,
-    LASTING,
     LENGTH,
+    LOOSE,
+    PLAIN,
     UNTRAILED,
     UPGRADE,
+    freed,
     meaning,
 )
 from headgate.gateway.wire.parsers import HttpParserError, HttpParserUpgrade, HttpResponseParser
+from headgate.gateway.wire.scroll import Scroll
 
-# What `Connection` usually says, of the connection alone.
-LOOSE = frozenset({b"close", b"keep-alive", b"Keep-Alive", b"Close", b"upgrade", b"Upgrade"})
-# An upstream that says more than this before its body does not say anything.
+# A server that says more than this before its body does not say anything.
 MOST = 1000
 HEAVIEST = 262_144
 
@@ -32,35 +33,14 @@ HEAVIEST = 262_144
 class Outlet:
     """A connection to a server of an upstream.
 
-    `sound` says whether it can take another request after this one, `expires` when nobody wants it
-    any more.
+    `sound` says whether it can take another request after this one, `heard` whether anything came
+    in answer to it, `served` how many came before. `expires` is when nobody wants it any more.
     """
 
     __slots__ = (
-        "bare",
-        "coded",
-        "dirty",
-        "ended",
-        "exchange",
-        "expires",
-        "feed",
-        "framed",
-        "fresh",
-        "heard",
-        "left",
-        "length",
-        "lines",
-        "lost",
-        "parser",
-        "said",
-        "served",
-        "server",
-        "sound",
-        "through",
-        "ties",
-        "trailers",
-        "transport",
-        "upgrade",
+        "bare", "coded", "dirty", "ended", "exchange", "expires", "feed", "framed", "fresh",
+        "heard", "lasting", "left", "length", "lines", "lost", "parser", "put", "scroll", "served",
+        "server", "sound", "status", "through", "ties", "trailers", "transport", "upgrade",
         "weight",
     )  # fmt: skip
 
@@ -68,35 +48,34 @@ class Outlet:
         self.server = server
         self.transport: Any = None
         self.exchange: Exchange | None = None
+        # What is not sent yet of the answer.
+        self.scroll = Scroll()
         self.sound = True
-        # Whether anything came in answer to this request, and how many came before it.
-        self.heard = False
-        self.served = 0
-        self.lost = self.through = False
-        self.expires = 0
+        self.heard = self.lost = self.through = False
+        self.served = self.expires = 0
         self.renew()
 
     def renew(self) -> None:
         """Read with a parser that has read nothing yet."""
         self.parser = HttpResponseParser(self)
         self.feed = self.parser.feed_data
+        self.lasting = self.parser.should_keep_alive
         self.dirty = False
         self.begin()
 
     def begin(self) -> None:
         """Be ready for an answer."""
-        self.said: list[bytes] = []
         self.trailers: list[bytes] | None = None
         self.length = NONE
-        self.left = 0
-        self.lines = self.weight = 0
+        self.status = self.left = self.lines = self.weight = 0
         self.ties = self.upgrade = b""
-        # Whether the head is complete, has a coding, and goes without a body or in chunks.
+        # Whether the head is not complete, has a coding, and goes without a body or in chunks.
         self.fresh = True
         self.coded = self.bare = self.framed = self.ended = False
 
     def connection_made(self, transport: Any) -> None:
         self.transport = transport
+        self.put = transport.write
 
     def send(self, exchange: Exchange, head: bytes) -> None:
         """Take a request: its head, and what there is of its body."""
@@ -111,9 +90,9 @@ class Outlet:
         self.write(head)
 
     def write(self, data: bytes) -> None:
-        """Send bytes to the upstream; to one that is gone they go nowhere."""
+        """Send bytes to the server; to one that is gone they go nowhere."""
         if not self.lost:
-            self.transport.write(data)
+            self.put(data)
 
     def data_received(self, data: bytes) -> None:
         exchange = self.exchange
@@ -135,9 +114,9 @@ class Outlet:
             self.feed(data)
         except HttpParserUpgrade as upgrade:
             if self.ended:
-                self.break_through(exchange, data[upgrade.args[0] :])
-                return
-            self.fail(exchange)
+                self.turn(exchange, data[upgrade.args[0] :])
+            else:
+                self.fail(exchange)
             return
         except HttpParserError:
             if not self.ended:
@@ -145,12 +124,15 @@ class Outlet:
                 return
             # What follows an answer that is complete is nobody's.
             self.sound = False
-        if self.exchange is not exchange:
+        if self.fresh and not self.ended:
+            # A head without an end is none.
+            self.weight += len(data)
+            if self.weight > HEAVIEST:
+                self.fail(exchange)
             return
-        if self.fresh and self.weight + len(data) > HEAVIEST:
-            self.fail(exchange)
-            return
-        exchange.flush()
+        if self.scroll.size > 0:
+            inlet = exchange.inlet
+            inlet.write(self.scroll.take())
         if self.ended:
             self.release(exchange)
         elif exchange.begun:
@@ -169,7 +151,8 @@ class Outlet:
             self.sound = False
         self.left -= size
         exchange.size += size
-        exchange.inlet.write(data)
+        inlet = exchange.inlet
+        inlet.write(data)
         if self.left == 0:
             self.ended = True
             self.release(exchange)
@@ -179,11 +162,12 @@ class Outlet:
     def on_message_begin(self) -> None:
         if self.ended:
             # A second answer to one request.
-            self.sound = False
             raise ValueError
         self.begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
+        if self.lines == 0:
+            self.head()
         self.lines += 1
         self.weight += len(name) + len(value)
         if self.lines > MOST or self.weight > HEAVIEST:
@@ -191,9 +175,11 @@ class Outlet:
         kind = meaning(name)
         if not self.fresh:
             self.trail(name, value, kind)
+        elif kind == PLAIN:
+            self.scroll.line(name, value)
         elif kind == LENGTH:
             self.length = int(value)
-            self.said += (name, b": ", value, b"\r\n")
+            self.scroll.line(name, value)
         elif kind == CODING:
             self.coded = True
         elif kind == CONNECTION:
@@ -201,15 +187,17 @@ class Outlet:
         elif kind == UPGRADE:
             self.upgrade = value
         elif kind != HOP:
-            said = self.said
-            said.append(name)
-            said.append(b": ")
-            said.append(value)
-            said.append(b"\r\n")
+            self.scroll.line(name, value)
+
+    def head(self) -> None:
+        """Begin to tell of an answer."""
+        self.status = self.parser.get_status_code()
+        line = LINES.get(self.status)
+        self.scroll.add(b"HTTP/1.1 %d \r\n" % self.status if line is None else line)
 
     def trail(self, name: bytes, value: bytes, kind: int) -> None:
         """Take a header that comes after the body."""
-        if kind == 0 and name.lower() not in UNTRAILED:
+        if kind == PLAIN and name.lower() not in UNTRAILED:
             if self.trailers is None:
                 self.trailers = []
             self.trailers += (name, b": ", value, b"\r\n")
@@ -218,64 +206,68 @@ class Outlet:
         exchange = self.exchange
         if exchange is None:
             raise ValueError
+        if self.lines == 0:
+            self.head()
         self.fresh = False
-        status = self.parser.get_status_code()
         if self.ties and self.ties not in LOOSE:
-            self.said = untied(self.said, self.ties)
-        if status < 200:
-            self.inform(exchange, status)
+            self.scroll.add(freed(self.scroll.take(), self.ties))
+        if self.status < 200:
+            self.inform(exchange, self.status)
         else:
-            self.answer(exchange, status)
+            self.answer(exchange, self.status)
 
     def inform(self, exchange: Exchange, status: int) -> None:
         """Pass on what is said before the answer; what was asked for by the gateway is kept."""
+        scroll = self.scroll
         if status == 101:
             if not exchange.upgrade or not self.upgrade:
                 raise ValueError
             self.ended = True
             exchange.status = 101
             exchange.begun = True
-            ties = (b"connection: upgrade\r\nupgrade: ", self.upgrade, b"\r\n")
-            exchange.answer += (LINES[101], *self.said, *ties)
-            exchange.desk.dress(exchange)
-            exchange.answer.append(b"\r\n")
-        elif status != 100 and not exchange.old and not exchange.begun:
-            line = LINES.get(status) or b"HTTP/1.1 %d \r\n" % status
-            exchange.answer += (line, *self.said, b"\r\n")
+            scroll.add(b"connection: upgrade\r\n")
+            scroll.line(b"upgrade", self.upgrade)
+            exchange.desk.dress(exchange, scroll)
+            scroll.add(b"\r\n")
+        elif status == 100 or exchange.old:
+            scroll.take()
+        else:
+            scroll.add(b"\r\n")
 
     def answer(self, exchange: Exchange, status: int) -> None:
         """Begin the answer."""
         exchange.status = status
         exchange.begun = True
+        scroll = self.scroll
+        if exchange.entry.owing:
+            # Somebody may ask for its headers.
+            exchange.told = scroll.take()
+            scroll.add(exchange.told)
         if not exchange.whole:
             # Who answers before it was told everything is told no more; nor is another request.
             exchange.keep = False
             self.sound = False
-        if not self.parser.should_keep_alive():
+        if not self.lasting():
             self.sound = False
-        answer = exchange.answer
-        answer.append(LINES.get(status) or b"HTTP/1.1 %d \r\n" % status)
-        answer += self.said
-        exchange.told = self.said
-        if exchange.method == b"HEAD" or status in (204, 304):
+        if exchange.method == b"HEAD":
+            # The parser waits for a body that does not come.
+            self.bare = self.ended = self.dirty = True
+            if self.length == NONE and self.coded:
+                scroll.add(FRAMED)
+        elif status in (204, 304):
             self.bare = True
-            if exchange.method == b"HEAD":
-                # The parser waits for a body that does not come.
-                self.ended = self.dirty = True
-                if self.length == NONE and self.coded:
-                    answer.append(FRAMED)
         elif self.length == NONE:
-            if exchange.old:
-                exchange.keep = False
+            self.framed = not exchange.old
+            if self.framed:
+                scroll.add(FRAMED)
             else:
-                self.framed = True
-                answer.append(FRAMED)
-        exchange.desk.dress(exchange)
+                exchange.keep = False
+        exchange.desk.dress(exchange, scroll)
         if not exchange.keep:
-            answer.append(CLOSE)
+            scroll.add(CLOSE)
         elif exchange.old:
-            answer.append(KEEP)
-        answer.append(b"\r\n")
+            scroll.add(KEEP)
+        scroll.add(b"\r\n")
 
     def on_body(self, part: bytes) -> None:
         exchange = self.exchange
@@ -285,10 +277,16 @@ class Outlet:
         exchange.size += len(part)
         if exchange.valve is not None:
             exchange.valve.take(part, self.framed)
-        elif self.framed:
-            exchange.answer += (b"%x\r\n" % len(part), part, b"\r\n")
+            return
+        scroll = self.scroll
+        if self.framed:
+            scroll.add(b"%x\r\n" % len(part))
+            scroll.add(part)
+            scroll.add(b"\r\n")
+        elif len(part) < LARGE:
+            scroll.add(part)
         else:
-            exchange.answer.append(part)
+            exchange.inlet.splice([scroll.take(), part])
 
     def on_message_complete(self) -> None:
         exchange = self.exchange
@@ -302,7 +300,7 @@ class Outlet:
             if exchange.valve is not None:
                 exchange.valve.last = last
             else:
-                exchange.answer.append(last)
+                self.scroll.add(last)
 
     def release(self, exchange: Exchange) -> None:
         """The answer is complete: let go of it, and be there for another if all is well."""
@@ -319,13 +317,12 @@ class Outlet:
             self.server.drop(self)
         exchange.desk.conclude(exchange)
 
-    def break_through(self, exchange: Exchange, rest: bytes) -> None:
+    def turn(self, exchange: Exchange, rest: bytes) -> None:
         """Both sides speak otherwise from now on: bytes are passed on as they are."""
         self.through = True
         self.sound = exchange.keep = False
-        if rest:
-            exchange.answer.append(rest)
-        exchange.flush()
+        self.scroll.add(rest)
+        exchange.inlet.write(self.scroll.take())
         exchange.inlet.tunnel(self)
 
     def fail(self, exchange: Exchange) -> None:
@@ -350,7 +347,8 @@ class Outlet:
         elif complete and self.length == NONE and exchange.begun:
             # Without a length, the end of the connection is the end of the answer.
             self.on_message_complete()
-            exchange.flush()
+            if self.scroll.size > 0:
+                exchange.inlet.write(self.scroll.take())
             self.release(exchange)
         else:
             self.fail(exchange)
@@ -380,15 +378,3 @@ class Outlet:
         """Hang up."""
         if not self.lost:
             self.transport.abort()
-
-
-def untied(said: list[bytes], ties: bytes) -> list[bytes]:
-    """Headers without those that `Connection` names."""
-    named = {tie.strip().lower() for tie in ties.split(b",")} - LASTING
-    if not named:
-        return said
-    kept: list[bytes] = []
-    for place in range(0, len(said), 4):
-        if said[place].lower() not in named:
-            kept += said[place : place + 4]
-    return kept

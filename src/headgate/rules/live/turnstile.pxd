@@ -17,7 +17,9 @@ cdef class Turnstile:
     cdef object lane
     cdef Limiter limiter
     cdef object cost
+    cdef readonly bint near
     @cython.locals(entry=Entry, limiter=Limiter, decision=Decision)
+    cpdef Entry weigh(self, key, request)
     cpdef Entry enter(self, request)
     cdef Entry turn(self, Entry entry)
 

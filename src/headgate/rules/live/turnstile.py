@@ -15,13 +15,15 @@ from headgate.rules.live.entry import SOON, Entry, Pass, Refusal
 
 # As `Decision.why` has it.
 UNKNOWN = 3
+# The key of a rule that counts clients by their addresses.
+NEAR = ("client.ip",)
 
 
 class Turnstile:
     """Lets requests past one ruling, under the rules of one version."""
 
     __slots__ = (
-        "cost", "key", "keyless", "lane", "limiter", "plan", "ruling", "tally", "version",
+        "cost", "key", "keyless", "lane", "limiter", "near", "plan", "ruling", "tally", "version",
     )  # fmt: skip
 
     cost: int
@@ -36,19 +38,22 @@ class Turnstile:
         self.keyless = ruling.rule.empty_key
         self.cost = ruling.fee.fixed
         self.tally = ruling.tally
+        # Whether nothing has to be known of a request but the key of its client.
+        self.near: bool = tuple(ruling.rule.key) == NEAR and self.cost >= 0 and not ruling.plans
         # Where every key goes, once it is known, if neither plans nor overrides tell them apart.
         self.lane = None
         self.limiter = None
 
     def enter(self, request: Any) -> Entry:
         """Decide about a request."""
+        return self.weigh("" if self.key is None else self.key(request), request)
+
+    def weigh(self, key: str, request: Any) -> Entry:
+        """Decide about a request whose key is known; if it is `near`, it need not be there."""
         # It does not know its request: the two would keep each other alive in a scope.
         entry = Entry(self.version)
-        key = ""
-        if self.key is not None:
-            key = self.key(request)
-            if not key and self.keyless != "share":
-                return self.turn(entry)
+        if not key and self.key is not None and self.keyless != "share":
+            return self.turn(entry)
         lane = self.lane
         limiter = self.limiter
         if lane is None:
