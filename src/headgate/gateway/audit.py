@@ -12,6 +12,7 @@ import logging
 import secrets
 import sys
 from datetime import UTC, datetime
+from math import inf
 from typing import IO, Any
 
 from headgate.clock import Clock
@@ -51,6 +52,7 @@ class Audit:
             self._suppressed += 1
             return
         refusal: Any = entry.refusal
+        wait = refusal.retry_after
         said = {
             "time": datetime.fromtimestamp(self._clock.now() / 1e6, UTC).isoformat(),
             "decision": name,
@@ -61,13 +63,13 @@ class Audit:
             "method": request.method,
             "host": request.host[:LONGEST],
             "path": request.path[:LONGEST],
-            "retry_after": round(refusal.retry_after, 3),
+            "retry_after": round(wait, 3) if wait < inf else None,
             "version": entry.version,
         }
         if self._suppressed:
             said["suppressed"] = self._suppressed
             self._suppressed = 0
-        self._put(json.dumps(said, allow_nan=True))
+        self._put(json.dumps(said))
 
     def close(self) -> None:
         """Close the file."""

@@ -41,6 +41,7 @@ class Delta:
 
     def sweep(self, now: int) -> None:
         """Close connections that nobody uses, and count what was asked."""
+        self.roads.count()
         for group in self.groups.values():
             group.sweep(now)
 

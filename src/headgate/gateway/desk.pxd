@@ -5,10 +5,12 @@ from headgate.gateway.upstreams.server cimport Server
 from headgate.gateway.wire.exchange cimport Exchange
 from headgate.gateway.wire.house cimport House
 from headgate.gateway.wire.inlet cimport Inlet
+from headgate.gateway.wire.names cimport untied
 from headgate.gateway.wire.scroll cimport Scroll
 from headgate.rules.live.entry cimport Entry
 from headgate.rules.live.turnstile cimport Turnstile
 cdef long ANSWERING
+cdef long TUNNEL
 cdef long WAITING
 cdef long FAILURE
 cdef long SUCCESS
@@ -38,6 +40,7 @@ cdef class Desk:
     cdef public dict ways
     cdef public object book
     cdef public object manners
+    cdef public bytes hearsay
     cdef public object version
     cdef public object roads
     @cython.locals(way=Way, inlet=Inlet)
@@ -53,6 +56,8 @@ cdef class Desk:
     cpdef send(self, Exchange exchange, outlet)
     @cython.locals(inlet=Inlet)
     cpdef complete(self, Exchange exchange)
+    @cython.locals(inlet=Inlet)
+    cpdef expect(self, Exchange exchange)
     @cython.locals(entry=Entry)
     cpdef dress(self, Exchange exchange, Scroll scroll)
     @cython.locals(scroll=Scroll)

@@ -14,7 +14,8 @@ from headgate.gateway.visitor import Envoy, Visitor
 from headgate.gateway.wire.exchange import Exchange
 from headgate.gateway.wire.house import House
 from headgate.gateway.wire.lines import CLOSE, CONTINUE, KEEP, LINES
-from headgate.gateway.wire.phases import ANSWERING, WAITING
+from headgate.gateway.wire.names import untied
+from headgate.gateway.wire.phases import ANSWERING, TUNNEL, WAITING
 from headgate.gateway.wire.scroll import Scroll
 from headgate.rules.live.entry import Entry
 from headgate.rules.live.turnstile import Turnstile
@@ -51,8 +52,8 @@ class Desk:
     """
 
     __slots__ = (
-        "book", "closing", "errands", "house", "keeper", "lobby", "lodge", "manners", "paused",
-        "refused", "requests", "roads", "scroll", "version", "ways",
+        "book", "closing", "errands", "hearsay", "house", "keeper", "lobby", "lodge", "manners",
+        "paused", "refused", "requests", "roads", "scroll", "version", "ways",
     )  # fmt: skip
 
     def __init__(self, keeper: Any, house: House) -> None:
@@ -69,6 +70,8 @@ class Desk:
         self.ways: dict[tuple[bytes, bytes], Way] = {}
         self.book: Any = None
         self.manners: Any = None
+        # The header in which a proxy says who the client is: of others it is not passed on.
+        self.hearsay = b""
         self.version = ""
         self.roads: Any = None
 
@@ -94,6 +97,8 @@ class Desk:
         exchange.road = way.road
         if inlet.trusted:
             self.errands.relay(exchange)
+        elif self.hearsay:
+            exchange.said = untied(exchange.said, self.hearsay)
         self.ask(exchange, way, inlet)
 
     def ask(self, exchange: Exchange, way: Way, inlet: Any) -> None:
@@ -156,6 +161,7 @@ class Desk:
         exchange.ticket = server.enter(now)
         if not exchange.start:
             exchange.start = now
+            road.asked += 1
             if road.total:
                 exchange.inlet.limit = now + road.total
         outlet = server.lend()
@@ -173,16 +179,31 @@ class Desk:
         outlet.send(exchange, road.compose(exchange, self.scroll))
         if exchange.whole:
             inlet.deadline = self.house.now + road.answer
-        elif exchange.expects:
+            return
+        self.expect(exchange)
+        if exchange.expects:
             exchange.expects = False
             inlet.write(CONTINUE)
 
     def complete(self, exchange: Exchange) -> None:
         """The body of a request is whole."""
         inlet = exchange.inlet
-        inlet.phase = ANSWERING if exchange.begun else WAITING
-        if exchange.outlet is not None:
-            inlet.deadline = self.house.now + exchange.road.answer
+        if inlet.queue and inlet.queue[0] is exchange:
+            inlet.phase = ANSWERING if exchange.begun else WAITING
+            self.expect(exchange)
+
+    def expect(self, exchange: Exchange) -> None:
+        """Set the time by which whoever is to act next has to: the server, or the client."""
+        inlet = exchange.inlet
+        if inlet.phase >= TUNNEL:
+            inlet.deadline = 0
+        elif exchange.begun:
+            self.stall(exchange)
+        elif exchange.outlet is not None:
+            waits = exchange.whole or inlet.paused
+            inlet.deadline = self.house.now + (
+                exchange.road.answer if waits else self.house.until_body
+            )
 
     def dress(self, exchange: Exchange, scroll: Scroll) -> None:
         """Add to an answer what rules have to tell."""
@@ -234,6 +255,8 @@ class Desk:
         if entry is not None and entry.owing:
             self.errands.leave(exchange, exchange.status)
         exchange.request = None
+        if self.closing:
+            exchange.keep = False
         exchange.inlet.advance(exchange)
 
     def judge(self, exchange: Exchange, outcome: int) -> None:
@@ -246,7 +269,9 @@ class Desk:
     def stall(self, exchange: Exchange) -> None:
         """A part of an answer has come, and more will."""
         road = exchange.road
-        exchange.inlet.deadline = self.house.now + road.stall if road.stall else 0
+        # Who is held back is not late.
+        if exchange.valve is None or exchange.valve.dry:
+            exchange.inlet.deadline = self.house.now + road.stall if road.stall else 0
 
     def fail(self, exchange: Exchange, outlet: Any) -> None:
         """A server did not answer, or not to the end."""

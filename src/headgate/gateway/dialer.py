@@ -7,6 +7,7 @@ import ssl
 from typing import Any
 
 from headgate.gateway.upstreams.server import Server
+from headgate.gateway.wire.house import House
 from headgate.gateway.wire.outlet import Outlet
 
 # So much is kept for a server that does not take it in, before its client is made to wait.
@@ -16,14 +17,15 @@ HIGH = 262_144
 class Dialer:
     """Opens connections; contexts for TLS are made once."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, house: House) -> None:
         self._loop = loop
+        self._house = house
         self._contexts: dict[Any, ssl.SSLContext] = {}
 
     async def open(self, server: Server, assurance: Any) -> Outlet:
         """A connection to a server; raises OSError if there is none to be had."""
         place = server.place
-        outlet = Outlet(server)
+        outlet = Outlet(server, self._house)
         # It is one by what it does; a compiled class has no ancestors of Python's.
         make: Any = lambda: outlet  # noqa: E731
         if place.scheme == "unix":

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
+import struct
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
@@ -17,6 +19,7 @@ from headgate.gateway.origins import relay
 from headgate.gateway.upstreams.server import Server
 from headgate.gateway.valve import Valve
 from headgate.gateway.wire.exchange import NONE, Exchange
+from headgate.gateway.wire.names import MEANINGS
 from headgate.gateway.wire.outlet import Outlet
 from headgate.measures import MILLION
 from headgate.rules.live.entry import Entry
@@ -33,6 +36,8 @@ PATIENCE = 1.0
 DECISION = b"headgate-decision"
 # What an upstream's breaker is told of a request whose client left.
 IGNORED = -1
+# Closing with this says RST.
+ABRUPT = struct.pack("ii", 1, 0)
 
 
 class Errands:
@@ -53,6 +58,8 @@ class Errands:
         desk = self.desk
         desk.book = desk.lodge.book
         desk.manners = self.reception.manners
+        header = desk.manners.client.header.encode("ascii")
+        desk.hearsay = b"" if header in MEANINGS else header
         desk.version = desk.book.version
         desk.ways = {}
 
@@ -74,18 +81,23 @@ class Errands:
             desk.ways[method, target] = way
         return way
 
-    def begin(self, exchange: Exchange | None, work: Coroutine[Any, Any, None]) -> None:
+    def begin(
+        self, exchange: Exchange | None, work: Coroutine[Any, Any, None]
+    ) -> asyncio.Task[None]:
         """Do in a task what takes time; that of an exchange can be given up."""
         task = self.loop.create_task(work)
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
         if exchange is not None:
             exchange.task = task
+        return task
 
     def enter(self, exchange: Exchange, found: Awaitable[Entry]) -> None:
         """Wait for the rules."""
         exchange.inlet.deadline = 0
-        self.begin(exchange, self._enter(exchange, found))
+        task = self.begin(exchange, self._enter(exchange, found))
+        # One that was given up before it began has not been awaited.
+        task.add_done_callback(lambda _: found.close() if isinstance(found, Coroutine) else None)
 
     async def _enter(self, exchange: Exchange, found: Awaitable[Entry]) -> None:
         try:
@@ -121,7 +133,9 @@ class Errands:
     def dial(self, exchange: Exchange, server: Server) -> None:
         """Open a connection to a server for a request."""
         exchange.inlet.deadline = self.desk.house.now + exchange.road.connect
-        self.begin(exchange, self._dial(exchange, server))
+        task = self.begin(exchange, self._dial(exchange, server))
+        # The client has left, or it took too long, perhaps before it began.
+        task.add_done_callback(lambda done: server.drop() if done.cancelled() else None)
 
     async def _dial(self, exchange: Exchange, server: Server) -> None:
         outlet = None
@@ -129,16 +143,12 @@ class Errands:
             outlet = await self.dialer.open(server, exchange.road.group.upstream.tls)
         except OSError as problem:
             logger.warning("%s cannot be reached: %s", server.name, problem)
-        except asyncio.CancelledError:
-            # The client has left, or it took too long: whoever gave it up does the rest.
-            server.drop()
-            raise
+        except Exception:
+            logger.exception("%s cannot be reached", server.name)
         exchange.task = None
-        if outlet is None:
+        if outlet is None or outlet.lost:
             server.drop()
             self.fail(exchange, None)
-        elif outlet.lost:
-            self.fail(exchange, outlet)
         else:
             self.desk.send(exchange, outlet)
 
@@ -151,6 +161,9 @@ class Errands:
         server = exchange.server
         exchange.tried = [*(exchange.tried or ()), server]
         stale = outlet is not None and outlet.served > 0 and not outlet.heard
+        if stale:
+            # Those that were not used for longer are no better.
+            server.clear()
         if status == 502 and self._again(exchange, outlet, stale):
             self.desk.forward(exchange)
             return
@@ -168,10 +181,15 @@ class Errands:
         budget = exchange.road.budget
         return stale or (budget is not None and budget.take())
 
-    def cut(self, exchange: Exchange) -> None:
+    def cut(self, exchange: Exchange, status: int = 502) -> None:
         """End a connection in the middle of an answer, so that the client sees it is not whole."""
-        exchange.keep = False
-        exchange.inlet.transport.abort()
+        self.end(exchange, status)
+        transport = exchange.inlet.transport
+        if exchange.old:
+            # Where nothing else tells of an end, hanging up would.
+            line = transport.get_extra_info("socket")
+            line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, ABRUPT)
+        transport.abort()
 
     def spoil(self, exchange: Exchange, status: int) -> None:
         """What was to be the body of a request is none."""
@@ -180,7 +198,7 @@ class Errands:
             return
         self.detach(exchange)
         if exchange.begun:
-            self.cut(exchange)
+            self.cut(exchange, GONE)
         else:
             self.object(exchange, status)
 
@@ -198,6 +216,10 @@ class Errands:
 
     def abandon(self, exchange: Exchange) -> None:
         """The client of an exchange has left."""
+        self.end(exchange, 101 if exchange.status == 101 else GONE)
+
+    def end(self, exchange: Exchange, status: int) -> None:
+        """Give back what an exchange holds, whose client will not have all of its answer."""
         if exchange.over:
             return
         exchange.over = True
@@ -205,7 +227,7 @@ class Errands:
         self.desk.judge(exchange, IGNORED)
         entry = exchange.entry
         if entry is not None and entry.owing:
-            self.leave(exchange, 101 if exchange.status == 101 else GONE)
+            self.leave(exchange, status)
         exchange.request = exchange.backlog = None
 
     def relay(self, exchange: Exchange) -> None:

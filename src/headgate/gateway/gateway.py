@@ -8,6 +8,7 @@ async with Gateway("rules.yaml") as gateway:
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 from collections.abc import Sequence
 from types import TracebackType
@@ -27,6 +28,8 @@ from headgate.rules.live.gatekeeper import AsyncGatekeeper
 from headgate.rules.live.lodge import Source
 from headgate.rules.model.gateway import Gateway as Terms
 from headgate.rules.model.rules import Rules
+
+logger = logging.getLogger("headgate.gateway")
 
 # How often deadlines are looked at.
 TICK = 0.1
@@ -55,12 +58,14 @@ class Gateway:
         self._desk = Desk(self.keeper, self._house)
         self._listeners: list[Listener] = []
         self._ticker: asyncio.TimerHandle | None = None
+        # The rules that everything was made ready for.
+        self._settled: Any = None
 
     async def start(self) -> None:
         """Take requests from now on."""
         self._loop = asyncio.get_running_loop()
         desk = self._desk
-        dialer = Dialer(self._loop)
+        dialer = Dialer(self._loop, self._house)
         self._delta = Delta(self.clock, dialer)
         self._audit = Audit(self._terms.audit, self.clock)
         desk.errands = Errands(desk, dialer, self._loop, self._audit)
@@ -82,8 +87,14 @@ class Gateway:
 
     def change(self, source: Source) -> Rules:
         """Go by other rules and routes; raises, and changes nothing, if they are bad."""
+        before = self.keeper.rules
         rules = self.keeper.change(source)
-        self._settle()
+        try:
+            self._settle()
+        except BaseException:
+            self.keeper.change(before)
+            self._settle()
+            raise
         return rules
 
     def status(self) -> dict[str, Any]:
@@ -112,6 +123,8 @@ class Gateway:
         end = self.clock.now() + round(grace * MILLION)
         while lobby.inlets and self.clock.now() < end:
             await self.clock.asleep(TICK / 10)
+            # Whose answer had begun before may have been told that it can stay.
+            lobby.drain()
 
     async def close(self) -> None:
         """Stop at once: what is under way is cut."""
@@ -145,6 +158,7 @@ class Gateway:
     def _settle(self) -> None:
         # Make ready what the rules in force say of a gateway.
         terms, desk = self._terms, self._desk
+        self._settled = self.keeper.lodge.book
         self._delta.settle(terms)
         desk.roads = self._delta.roads
         desk.errands.refresh()
@@ -166,9 +180,19 @@ class Gateway:
         self._desk.lobby.each = limits.per_client
 
     def _tick(self) -> None:
+        if self._ticker is not None:
+            self._ticker.cancel()
+        # Whatever goes wrong below, the next time it may not.
+        self._ticker = self._loop.call_later(TICK, self._tick)
         now = self._house.now = self.clock.now()
-        if self.keeper.lodge.book is not self._desk.book:
-            self._settle()
+        if self.keeper.lodge.book is not self._settled:
+            self._follow()
         self._desk.lobby.sweep(now)
         self._delta.sweep(now)
-        self._ticker = self._loop.call_later(TICK, self._tick)
+
+    def _follow(self) -> None:
+        # Other rules have come into force by themselves.
+        try:
+            self._settle()
+        except Exception:
+            logger.exception("the new rules count, but not all they say of the gateway does")

@@ -9,7 +9,7 @@ from typing import Any
 from headgate.gateway.desk import Desk
 from headgate.gateway.origins import introduce
 from headgate.gateway.wire.inlet import Inlet
-from headgate.gateway.wire.phases import BODY, HEAD, IDLE, WAITING
+from headgate.gateway.wire.phases import BODY, HEAD, IDLE, TUNNEL
 
 # So much is kept for a client that does not take it in, before its server is made to wait.
 HIGH = 262_144
@@ -41,8 +41,8 @@ class Lobby:
             return
         transport.set_write_buffer_limits(HIGH)
         self.inlets.add(inlet)
-        inlet.counted = key
         if self.each and not inlet.trusted:
+            inlet.counted = key
             self._counts[key] += 1
         inlet.deadline = self.desk.house.now + self.desk.house.until_head
 
@@ -59,7 +59,7 @@ class Lobby:
         if inlet in self.inlets:
             self.inlets.discard(inlet)
             self.desk.paused.discard(inlet)
-            if self._counts.get(inlet.counted):
+            if inlet.counted:
                 self._counts[inlet.counted] -= 1
                 if not self._counts[inlet.counted]:
                     del self._counts[inlet.counted]
@@ -99,13 +99,13 @@ class Lobby:
         phase = inlet.phase
         if phase == HEAD and not inlet.queue:
             inlet.blame(408)
-        elif phase == BODY and inlet.queue:
+        elif not inlet.queue or phase >= TUNNEL or (inlet.clogged and inlet.queue[0].begun):
+            inlet.transport.abort()
+        elif phase == BODY and inlet.queue[0].outlet is not None and not inlet.paused:
             self.desk.spoil(inlet.queue[0], 408)
-        elif phase == WAITING and inlet.queue:
+        else:
             self.desk.errands.detach(inlet.queue[0])
             self.desk.errands.fail(inlet.queue[0], None, 504)
-        else:
-            inlet.transport.abort()
 
     def drain(self) -> None:
         """Take leave of clients: of those who ask nothing at once, of others with their answer."""
@@ -118,6 +118,7 @@ class Lobby:
         """Hang up on everybody."""
         for inlet in list(self.inlets):
             inlet.transport.abort()
+            self.part(inlet)
 
     def status(self) -> dict[str, Any]:
         """What there is to know, for JSON."""

@@ -13,6 +13,7 @@ cdef class Road:
     cdef public Server only
     cdef public object faults
     cdef public object budget
+    cdef public long long asked
     cdef public long long connect
     cdef public long long answer
     cdef public long long stall

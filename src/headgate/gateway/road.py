@@ -18,12 +18,15 @@ from headgate.rules.model.bounds import Timeouts
 from headgate.rules.model.place import Place
 from headgate.rules.model.route import KEEP, UPSTREAM, Route
 
+# More requests than this between two looks at the clock make no difference to a budget.
+ENOUGH = 1000
+
 
 class Road:
     """A route made ready. Times are microseconds, 0 for any time."""
 
     __slots__ = (
-        "_direct", "add", "answer", "budget", "connect", "faults", "group", "host", "most", "only",
+        "_direct", "add", "answer", "asked", "budget", "connect", "faults", "group", "host", "most", "only",
         "route", "stall", "strip", "total", "upgrade",
     )  # fmt: skip
 
@@ -42,6 +45,8 @@ class Road:
         self.most: int = retries.most
         own = route.retries is not None and route.retries != group.upstream.retries
         self.budget = budget(retries, clock) if own else group.budget
+        # Requests that the budget does not know of yet.
+        self.asked = 0
         # The protocols that a connection may turn to.
         self.upgrade = frozenset(word.lower().encode("ascii") for word in route.upgrade)
         self.host = b"" if route.host in (KEEP, UPSTREAM) else route.host.encode("ascii")
@@ -89,6 +94,14 @@ class Roads:
         # Where one road is for everybody, or only method and path matter, little has to be asked.
         self._only = self.roads[0] if self.roads and not said else None
         self._plain = said <= {"method", "path"}
+
+    def count(self) -> None:
+        """Let budgets for retries know how many requests there were."""
+        for road in self.roads:
+            asked, road.asked = road.asked, 0
+            if road.budget is not None:
+                for _ in range(min(asked, ENOUGH)):
+                    road.budget.count()
 
     def find(self, request: Request) -> Road | None:
         """The road that a request takes; None if there is none."""

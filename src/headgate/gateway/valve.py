@@ -11,7 +11,7 @@ from headgate.rules.live.pieces import cut
 
 
 class Valve:
-    """Lets the body of an answer through in pieces, each when it is due.
+    """Lets the body of an answer through in pieces, each when it is due and the client takes it in.
 
     A rule may also want to keep the answer; it is told what goes through. `last` is what comes
     after the body, `dry` says that nothing is left to send.
@@ -42,9 +42,7 @@ class Valve:
         self._entry.send(part)
         self._parts.append(part)
         self._size += len(part)
-        if not self._running:
-            self._running = True
-            self._errands.begin(self._exchange, self._run())
+        self._start()
         if self._size > ROOM and self._exchange.outlet is not None:
             self._stuffed = True
             self._exchange.outlet.pause()
@@ -52,34 +50,52 @@ class Valve:
     def finish(self) -> None:
         """There is no more to come."""
         self._ended = True
-        if not self._running:
-            self._running = True
-            self._errands.begin(self._exchange, self._run())
+        self._start()
+
+    def resume(self) -> None:
+        """The client takes in more again."""
+        self._start()
+        if not self._stuffed and self._exchange.outlet is not None:
+            self._exchange.outlet.resume()
 
     def close(self) -> None:
         """Nobody wants the rest."""
         self._parts.clear()
         self.last = b""
 
+    def _start(self) -> None:
+        if self._running or self._exchange.inlet.clogged or (self.dry and not self._ended):
+            return
+        self._running = True
+        # Until it has gone through, nobody is late.
+        self._exchange.inlet.deadline = 0
+        self._errands.begin(self._exchange, self._run())
+
     async def _run(self) -> None:
-        exchange, entry = self._exchange, self._entry
-        while self._parts:
-            part = self._parts.popleft()
-            for piece in cut(part, entry.piece) if entry.bandwidth else (part,):
-                await self._errands.desk.keeper.pour(entry, len(piece))
-                exchange.inlet.write(
-                    b"%x\r\n%b\r\n" % (len(piece), piece) if self._framed else piece
-                )
-                self._errands.desk.stall(exchange)
-                self._size -= len(piece)
-            if self._stuffed and self._size < ROOM // 2:
+        exchange = self._exchange
+        inlet = exchange.inlet
+        while self._parts and not inlet.clogged:
+            await self._pass(self._parts.popleft())
+            if self._stuffed and self._size < ROOM // 2 and not inlet.clogged:
                 self._stuffed = False
                 if exchange.outlet is not None:
                     exchange.outlet.resume()
-        last, self.last = self.last, b""
-        if last:
-            exchange.inlet.write(last)
         self._running = False
         exchange.task = None
+        if self._parts:
+            # It goes on when the client does.
+            return
+        last, self.last = self.last, b""
+        if last:
+            inlet.write(last)
         if self._ended:
             self._errands.desk.conclude(exchange)
+        else:
+            self._errands.desk.stall(exchange)
+
+    async def _pass(self, part: bytes) -> None:
+        entry, inlet = self._entry, self._exchange.inlet
+        for piece in cut(part, entry.piece) if entry.bandwidth else (part,):
+            await self._errands.desk.keeper.pour(entry, len(piece))
+            inlet.write(b"%x\r\n%b\r\n" % (len(piece), piece) if self._framed else piece)
+            self._size -= len(piece)

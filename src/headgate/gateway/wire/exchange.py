@@ -129,6 +129,8 @@ class Exchange:
     def trail(self, name: bytes, value: bytes, kind: int) -> None:
         """Take a header that comes after the body."""
         if kind == PLAIN and name.lower() not in UNTRAILED:
+            if not self.inlet.trusted and name.lower() == self.desk.hearsay:
+                return
             if self.trailers is None:
                 self.trailers = []
             self.trailers += (name, b": ", value, b"\r\n")
@@ -152,7 +154,7 @@ class Exchange:
                 self.fault = self.fault or 400
         if self.coded and old:
             self.fault = 400
-        if self.whole:
+        if self.whole or old:
             self.expects = False
         if method == b"CONNECT":
             self.fault = 501

@@ -4,6 +4,7 @@ cimport cython
 
 @cython.final
 cdef class House:
+    cdef public object basin
     cdef public long long now
     cdef public long long head
     cdef public long long lines
@@ -14,3 +15,4 @@ cdef class House:
     cdef public long long until_idle
     cdef public long long until_sent
     cdef public long long until_closed
+    cpdef refill(self)

@@ -8,13 +8,15 @@ from __future__ import annotations
 from headgate.measures import FOREVER
 
 MILLION = 1_000_000
+# So much is read from a server at once.
+BASIN = 262_144
 
 
 class House:
     """What connections are held to. Times are microseconds, `now` is about what time it is."""
 
     __slots__ = (
-        "body", "head", "lines", "now", "requests", "until_body", "until_closed", "until_head",
+        "basin", "body", "head", "lines", "now", "requests", "until_body", "until_closed", "until_head",
         "until_idle", "until_sent",
     )  # fmt: skip
 
@@ -26,3 +28,8 @@ class House:
         # how long is waited for it to hang up.
         self.until_head = self.until_body = self.until_idle = self.until_sent = FOREVER
         self.until_closed = 2 * MILLION
+        self.refill()
+
+    def refill(self) -> None:
+        """Have what servers say written elsewhere from now on: what was is not sent yet."""
+        self.basin = memoryview(bytearray(BASIN))

@@ -38,6 +38,7 @@ cdef class Inlet:
     cdef public object counted
     cdef public bint trusted
     cdef public bint lost
+    cdef public bint clogged
     cdef public bint paused
     cdef bint feeding
     cdef bytes data
@@ -82,8 +83,10 @@ cdef class Inlet:
     cpdef linger(self)
     cdef deafen(self)
     cpdef tunnel(self, outlet)
-    cpdef write(self, bytes data)
+    cpdef write(self, data)
+    cpdef bint behind(self) except -1
     cpdef splice(self, list parts)
+    cdef choke(self)
     cpdef pause(self)
     cpdef resume(self)
     cpdef close(self)

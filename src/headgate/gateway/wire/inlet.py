@@ -32,7 +32,7 @@ class Inlet:
     """
 
     __slots__ = (
-        "asking", "client", "counted", "data", "deadline", "desk", "feed", "feeding", "forwarded",
+        "asking", "client", "clogged", "counted", "data", "deadline", "desk", "feed", "feeding", "forwarded",
         "held", "house", "key", "lasting", "latest", "left", "limit", "lost", "manners", "parser",
         "paused", "peer", "phase", "put", "queue", "scheme", "served", "transport", "trusted",
         "turning", "well",
@@ -56,7 +56,9 @@ class Inlet:
         self.counted = ""
         self.trusted = False
         self.forwarded = b""
-        self.lost = self.paused = self.feeding = False
+        # Whether it takes in nothing more for now, and whether nothing is read from it.
+        self.clogged = self.paused = False
+        self.lost = self.feeding = False
         # What is being read.
         self.data = b""
         self.served = self.deadline = self.limit = 0
@@ -134,7 +136,8 @@ class Inlet:
             data = data[: self.left]
             size = len(data)
         self.left -= size
-        self.deadline = self.house.now + self.house.until_body
+        if self.phase == BODY and exchange.outlet is not None:
+            self.deadline = self.house.now + self.house.until_body
         if not exchange.over:
             exchange.send(data)
         if self.left == 0:
@@ -235,9 +238,10 @@ class Inlet:
         if exchange.carried > self.house.body:
             exchange.fault = 413
             raise ValueError
-        exchange.send(part)
-        if self.phase == BODY:
+        # Until a server takes it in, it is not the client who is waited for.
+        if self.phase == BODY and exchange.outlet is not None:
             self.deadline = self.house.now + self.house.until_body
+        exchange.send(part)
 
     def on_message_complete(self) -> None:
         exchange = self.latest
@@ -291,11 +295,18 @@ class Inlet:
                 self.linger()
             return
         self.limit = 0
+        if not self.held:
+            # A server that has answered takes in nothing more.
+            self.resume()
         if self.queue:
             self.start(self.queue[0])
             return
-        self.phase = IDLE if self.latest is None else HEAD
-        self.deadline = self.house.now + self.house.until_idle
+        if self.latest is None:
+            self.phase = IDLE
+            self.deadline = self.house.now + self.house.until_idle
+        else:
+            self.phase = HEAD
+            self.deadline = self.house.now + self.house.until_head
         if self.held and not self.feeding:
             self.proceed()
 
@@ -309,17 +320,18 @@ class Inlet:
     def linger(self) -> None:
         """Say no more, and let the client finish, so that it hears the answer."""
         self.deafen()
+        # Over TLS one cannot hang up and listen; the answer itself says where it ends.
         if self.transport.can_write_eof():
             self.transport.write_eof()
-            self.resume()
-        else:
-            self.close()
+        self.resume()
 
     def deafen(self) -> None:
         """Take no more requests."""
         self.phase = LINGERING
         self.limit = 0
         self.deadline = self.house.now + self.house.until_closed
+        if self.transport.get_write_buffer_size() > 0:
+            self.deadline += self.house.until_sent
         self.queue.clear()
         self.held.clear()
         self.latest = None
@@ -334,19 +346,32 @@ class Inlet:
         self.held.clear()
         self.resume()
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes | memoryview) -> None:
         """Send bytes to the client; to one that has left they go nowhere."""
         if not self.lost:
             self.put(data)
             if self.phase == WAITING:
                 self.phase = ANSWERING
+            if self.clogged:
+                self.choke()
 
-    def splice(self, parts: list[bytes]) -> None:
+    def splice(self, parts: list[bytes | memoryview]) -> None:
         """Send several parts to the client."""
         if not self.lost:
             self.transport.writelines(parts)
             if self.phase == WAITING:
                 self.phase = ANSWERING
+            if self.clogged:
+                self.choke()
+
+    def choke(self) -> None:
+        """Have who answers wait until the client has taken in what there is."""
+        if self.queue and self.queue[0].outlet is not None:
+            self.queue[0].outlet.pause()
+
+    def behind(self) -> bool:
+        """Whether the client has not taken in all that it was sent."""
+        return not self.lost and bool(self.transport.get_write_buffer_size())
 
     def pause(self) -> None:
         """Read no more for now."""
@@ -363,16 +388,19 @@ class Inlet:
             self.desk.paused.discard(self)
 
     def pause_writing(self) -> None:
+        self.clogged = True
         self.deadline = self.house.now + self.house.until_sent
-        if self.queue and self.queue[0].outlet is not None:
-            self.queue[0].outlet.pause()
+        self.choke()
 
     def resume_writing(self) -> None:
+        self.clogged = False
         if self.queue:
             exchange = self.queue[0]
-            self.desk.stall(exchange)
-            if exchange.outlet is not None:
+            if exchange.valve is not None:
+                exchange.valve.resume()
+            elif exchange.outlet is not None:
                 exchange.outlet.resume()
+            self.desk.expect(exchange)
 
     def eof_received(self) -> bool:
         return False

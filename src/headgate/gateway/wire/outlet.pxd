@@ -1,6 +1,7 @@
 # C types of outlet.py, for Cython.
 cimport cython
 from headgate.gateway.wire.exchange cimport Exchange
+from headgate.gateway.wire.house cimport House
 from headgate.gateway.wire.inlet cimport Inlet
 from headgate.gateway.wire.names cimport meaning
 from headgate.gateway.wire.scroll cimport Scroll
@@ -14,6 +15,7 @@ cdef long long LARGE
 cdef long long NONE
 cdef long long MOST
 cdef long long HEAVIEST
+cdef long long HEADING
 cdef dict LINES
 
 
@@ -21,6 +23,7 @@ cdef dict LINES
 cdef class Outlet:
     cdef object __weakref__
     cdef public object server
+    cdef House house
     cdef public object transport
     cdef object put
     cdef public Exchange exchange
@@ -29,6 +32,7 @@ cdef class Outlet:
     cdef public bint heard
     cdef public long long served
     cdef public bint lost
+    cdef bint paused
     cdef public bint through
     cdef public long long expires
     cdef object parser
@@ -53,9 +57,10 @@ cdef class Outlet:
     cpdef send(self, Exchange exchange, bytes head)
     cpdef write(self, bytes data)
     @cython.locals(inlet=Inlet)
-    cdef read(self, Exchange exchange, bytes data)
+    cdef read(self, Exchange exchange, data)
     @cython.locals(size=cython.longlong, inlet=Inlet)
-    cdef carry(self, Exchange exchange, bytes data)
+    cdef carry(self, Exchange exchange, data)
+    cdef part(self, Exchange exchange, data)
     @cython.locals(line=bytes)
     cdef head(self)
     cdef trail(self, bytes name, bytes value, long kind)
@@ -70,7 +75,9 @@ cdef class Outlet:
     cpdef resume(self)
     cpdef close(self)
     @cython.locals(exchange=Exchange)
-    cpdef data_received(self, bytes data)
+    cpdef data_received(self, data)
+    cpdef get_buffer(self, sizehint)
+    cpdef buffer_updated(self, Py_ssize_t nbytes)
     cpdef on_message_begin(self)
     @cython.locals(kind=cython.long)
     cpdef on_header(self, bytes name, bytes value)

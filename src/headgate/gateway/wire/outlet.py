@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from headgate.gateway.wire.exchange import LARGE, LAST, NONE, Exchange
+from headgate.gateway.wire.house import House
 from headgate.gateway.wire.lines import CLOSE, FRAMED, KEEP, LINES
 from headgate.gateway.wire.names import (
     CODING,
@@ -28,6 +29,11 @@ from headgate.gateway.wire.scroll import Scroll
 # A server that says more than this before its body does not say anything.
 MOST = 1000
 HEAVIEST = 262_144
+SPOKEN = ("1.0", "1.1")
+# A head that is longer is not looked for by its end.
+HEADING = 16_384
+
+Bytes = bytes | memoryview
 
 
 class Outlet:
@@ -39,19 +45,20 @@ class Outlet:
 
     __slots__ = (
         "bare", "coded", "dirty", "ended", "exchange", "expires", "feed", "framed", "fresh",
-        "heard", "lasting", "left", "length", "lines", "lost", "parser", "put", "scroll", "served",
-        "server", "sound", "status", "through", "ties", "trailers", "transport", "upgrade",
-        "weight",
+        "heard", "house", "lasting", "left", "length", "lines", "lost", "parser", "paused", "put", "scroll",
+        "served", "server", "sound", "status", "through", "ties", "trailers", "transport",
+        "upgrade", "weight",
     )  # fmt: skip
 
-    def __init__(self, server: Any) -> None:
+    def __init__(self, server: Any, house: House) -> None:
         self.server = server
+        self.house = house
         self.transport: Any = None
         self.exchange: Exchange | None = None
         # What is not sent yet of the answer.
         self.scroll = Scroll()
         self.sound = True
-        self.heard = self.lost = self.through = False
+        self.heard = self.lost = self.paused = self.through = False
         self.served = self.expires = 0
         self.renew()
 
@@ -94,27 +101,46 @@ class Outlet:
         if not self.lost:
             self.put(data)
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self.house.basin
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self.data_received(self.house.basin[:nbytes])
+
+    def data_received(self, data: Bytes) -> None:
         exchange = self.exchange
         if exchange is None:
-            # It was not asked anything.
+            # It was not asked anything; nor will it be.
+            self.server.forget(self)
             self.close()
             return
         self.heard = True
         if self.left > 0:
             self.carry(exchange, data)
         elif self.through:
-            exchange.inlet.write(data)
+            exchange.inlet.write(bytes(data))
+        elif self.fresh and len(data) > LARGE:
+            self.part(exchange, data)
         else:
             self.read(exchange, data)
 
-    def read(self, exchange: Exchange, data: bytes) -> None:
+    def part(self, exchange: Exchange, data: Bytes) -> None:
+        """Read a head, and the body that comes with it if it has to be."""
+        end = bytes(data[:HEADING]).find(b"\r\n\r\n") + 4
+        if end < 4:
+            self.read(exchange, data)
+            return
+        self.read(exchange, data[:end])
+        if self.exchange is exchange:
+            self.data_received(data[end:])
+
+    def read(self, exchange: Exchange, data: Bytes) -> None:
         """Have an answer parsed, and tell the client what was understood."""
         try:
             self.feed(data)
         except HttpParserUpgrade as upgrade:
             if self.ended:
-                self.turn(exchange, data[upgrade.args[0] :])
+                self.turn(exchange, bytes(data[upgrade.args[0] :]))
             else:
                 self.fail(exchange)
             return
@@ -130,19 +156,20 @@ class Outlet:
             if self.weight > HEAVIEST:
                 self.fail(exchange)
             return
+        if not self.ended and exchange.begun:
+            exchange.desk.stall(exchange)
+            if self.length - exchange.size > LARGE and exchange.valve is None:
+                # The rest is passed on as it comes, and the first of it with what is here.
+                self.left = self.length - exchange.size
+                self.dirty = True
+                return
         if self.scroll.size > 0:
             inlet = exchange.inlet
             inlet.write(self.scroll.take())
         if self.ended:
             self.release(exchange)
-        elif exchange.begun:
-            exchange.desk.stall(exchange)
-            if self.length - exchange.size > LARGE and exchange.valve is None:
-                # The rest is passed on as it comes.
-                self.left = self.length - exchange.size
-                self.dirty = True
 
-    def carry(self, exchange: Exchange, data: bytes) -> None:
+    def carry(self, exchange: Exchange, data: Bytes) -> None:
         """Pass on a part of a body without looking at it."""
         size = len(data)
         if size > self.left:
@@ -152,7 +179,13 @@ class Outlet:
         self.left -= size
         exchange.size += size
         inlet = exchange.inlet
-        inlet.write(data)
+        if self.scroll.size > 0:
+            inlet.splice([self.scroll.take(), data])
+        else:
+            inlet.write(data)
+        if inlet.behind():
+            # It is written where others would write over it.
+            self.house.refill()
         if self.left == 0:
             self.ended = True
             self.release(exchange)
@@ -181,9 +214,12 @@ class Outlet:
             self.length = int(value)
             self.scroll.line(name, value)
         elif kind == CODING:
+            if self.coded or value.strip().lower() != b"chunked":
+                # Nobody asked for any other.
+                raise ValueError
             self.coded = True
         elif kind == CONNECTION:
-            self.ties = value
+            self.ties = self.ties + b"," + value if self.ties else value
         elif kind == UPGRADE:
             self.upgrade = value
         elif kind != HOP:
@@ -219,6 +255,9 @@ class Outlet:
     def inform(self, exchange: Exchange, status: int) -> None:
         """Pass on what is said before the answer; what was asked for by the gateway is kept."""
         scroll = self.scroll
+        if status < 100 or self.length > 0 or self.coded:
+            # There is no such status, or it has no body.
+            raise ValueError
         if status == 101:
             if not exchange.upgrade or not self.upgrade:
                 raise ValueError
@@ -236,6 +275,10 @@ class Outlet:
 
     def answer(self, exchange: Exchange, status: int) -> None:
         """Begin the answer."""
+        if not self.lasting():
+            self.sound = False
+            if self.parser.get_http_version() not in SPOKEN:
+                raise ValueError
         exchange.status = status
         exchange.begun = True
         scroll = self.scroll
@@ -246,8 +289,6 @@ class Outlet:
         if not exchange.whole:
             # Who answers before it was told everything is told no more; nor is another request.
             exchange.keep = False
-            self.sound = False
-        if not self.lasting():
             self.sound = False
         if exchange.method == b"HEAD":
             # The parser waits for a body that does not come.
@@ -306,6 +347,10 @@ class Outlet:
         """The answer is complete: let go of it, and be there for another if all is well."""
         self.exchange = None
         exchange.outlet = None
+        self.resume()
+        if exchange.length != NONE and self.sound and not self.lost:
+            # Who has not taken in all of a request has not done with it.
+            self.sound = self.transport.get_write_buffer_size() == 0
         if self.sound and exchange.whole and not self.lost:
             if self.dirty:
                 self.renew()
@@ -357,21 +402,27 @@ class Outlet:
         return False
 
     def pause_writing(self) -> None:
-        if self.exchange is not None:
-            self.exchange.inlet.pause()
+        exchange = self.exchange
+        if exchange is not None:
+            exchange.inlet.pause()
+            exchange.desk.expect(exchange)
 
     def resume_writing(self) -> None:
-        if self.exchange is not None:
-            self.exchange.inlet.resume()
+        exchange = self.exchange
+        if exchange is not None:
+            exchange.inlet.resume()
+            exchange.desk.expect(exchange)
 
     def pause(self) -> None:
         """Read no more for now."""
-        if not self.lost:
+        if not self.paused and not self.lost:
+            self.paused = True
             self.transport.pause_reading()
 
     def resume(self) -> None:
         """Read on."""
-        if not self.lost:
+        if self.paused and not self.lost:
+            self.paused = False
             self.transport.resume_reading()
 
     def close(self) -> None:

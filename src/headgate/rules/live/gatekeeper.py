@@ -167,6 +167,9 @@ class AsyncGatekeeper:
         if len(rulings) == 1 and rulings[0].turnstile is not None:
             entry = rulings[0].turnstile.enter(request)
         elif rulings:
+            ferry = rulings[0].ferry
+            if len(rulings) == 1 and ferry is not None and not self.lodge.listeners:
+                return ferry.enter(request)
             return self._visit(book, rulings, request)
         else:
             entry = Entry(book.version)

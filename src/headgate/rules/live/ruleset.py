@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from headgate.rules.live.ferry import Ferry
 from headgate.rules.live.ruling import Ruling
 from headgate.rules.live.shelf import Shelf
 from headgate.rules.live.turnstile import Turnstile
@@ -33,7 +34,9 @@ class Ruleset:
         self._booked = booked(rules)
         self.plan: Callable[[Request], str] = planned
         for ruling in self.rulings:
-            if ruling.simple:
+            if ruling.simple and shelf.far:
+                ruling.ferry = Ferry(ruling, self.version, self.plan)
+            elif ruling.simple:
                 ruling.turnstile = Turnstile(ruling, self.version, self.plan)
         self._index = Index(
             Condition.of(rule.match.conditions, rule.match.exceptions, rule.when)

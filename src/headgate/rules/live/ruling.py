@@ -12,6 +12,7 @@ from headgate.bulkheads.bulkhead import Bulkhead
 from headgate.fork import follow
 from headgate.rules.live.entry import Refusal
 from headgate.rules.live.fees import Fee, fee
+from headgate.rules.live.ferry import Ferry
 from headgate.rules.live.larder import Larder
 from headgate.rules.live.shelf import Shelf
 from headgate.rules.live.tally import Tally
@@ -94,6 +95,8 @@ class Ruling:
         self.simple = self._simple()
         # The short way in, where there is one.
         self.turnstile: Turnstile | None = None
+        # The same, if what counts is far away.
+        self.ferry: Ferry | None = None
         self.tally: Tally = shelf.thing(era, "tally", rule.name, None, Tally)
         # Where every key goes, once it is known, if neither plans nor overrides tell them apart.
         self.main: Lane | None = None
@@ -155,7 +158,7 @@ class Ruling:
         other = rule.concurrent or rule.bandwidth or rule.adaptive or rule.breaker or rule.deny
         return (
             bool(rule.limit) and not other and not self.patience and not self.afterwards
-            and self._enforced >= MILLION and not self._shelf.far
+            and self._enforced >= MILLION
         )  # fmt: skip
 
     def _adaptive(self) -> Bulkhead:

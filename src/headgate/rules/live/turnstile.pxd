@@ -8,20 +8,22 @@ cdef long long UNKNOWN
 
 @cython.final
 cdef class Turnstile:
-    cdef object ruling
-    cdef object version
+    cdef readonly object ruling
+    cdef readonly object version
     cdef object plan
-    cdef object key
+    cdef readonly object key
     cdef object keyless
     cdef object tally
     cdef object lane
     cdef Limiter limiter
-    cdef object cost
+    cdef readonly object cost
     cdef readonly bint near
-    @cython.locals(entry=Entry, limiter=Limiter, decision=Decision)
-    cpdef Entry weigh(self, key, request)
     cpdef Entry enter(self, request)
-    cdef Entry turn(self, Entry entry)
+    @cython.locals(entry=Entry, limiter=Limiter)
+    cpdef Entry weigh(self, key, request)
+    cpdef lead(self, Entry entry, key, request)
+    cpdef Entry judge(self, Entry entry, lane, key, cost, Decision decision)
+    cdef turn(self, Entry entry)
 
 
 cpdef Refusal refusal(ruling, Decision decision)

@@ -52,22 +52,33 @@ class Turnstile:
         """Decide about a request whose key is known; if it is `near`, it need not be there."""
         # It does not know its request: the two would keep each other alive in a scope.
         entry = Entry(self.version)
-        if not key and self.key is not None and self.keyless != "share":
-            return self.turn(entry)
-        lane = self.lane
-        limiter = self.limiter
+        lane = self.lead(entry, key, request)
         if lane is None:
-            lane = self.ruling.lane(self.plan(request) if self.ruling.plans else "", key)
-            if lane is None or lane.limiter is None:
-                # There is no limit for it.
-                self.tally.passed += 1
-                return entry
-            limiter = lane.limiter
-            if self.ruling.main is not None:
-                self.limiter = limiter
-                self.lane = lane
+            return entry
         cost = self.cost if self.cost >= 0 else self.ruling.fee.units(request)
-        decision = limiter.take(key, cost)  # type: ignore[union-attr]
+        limiter = self.limiter if self.lane is not None else lane.limiter
+        return self.judge(entry, lane, key, cost, limiter.take(key, cost))  # type: ignore[union-attr]
+
+    def lead(self, entry: Entry, key: str, request: Any) -> Any:
+        """Where a key goes; None if it is decided without counting."""
+        if not key and self.key is not None and self.keyless != "share":
+            self.turn(entry)
+            return None
+        if self.lane is not None:
+            return self.lane
+        lane = self.ruling.lane(self.plan(request) if self.ruling.plans else "", key)
+        if lane is None or lane.limiter is None:
+            # There is no limit for it.
+            self.tally.passed += 1
+            return None
+        if self.ruling.main is not None:
+            self.lane = lane
+            # That of a server is asked in another way.
+            self.limiter = lane.limiter if isinstance(lane.limiter, Limiter) else None
+        return lane
+
+    def judge(self, entry: Entry, lane: Any, key: str, cost: int, decision: Decision) -> Entry:
+        """What becomes of a request that was counted."""
         entry.passes = (Pass(self.ruling, lane, key, cost, decision, None),)
         if decision.allowed:
             self.tally.passed += 1
@@ -76,14 +87,13 @@ class Turnstile:
             self.tally.refused += 1
         return entry
 
-    def turn(self, entry: Entry) -> Entry:
+    def turn(self, entry: Entry) -> None:
         """What becomes of a request without a key, where such are not counted together."""
         if self.keyless == "deny":
             entry.refusal = self.ruling.keyless
             self.tally.refused += 1
         else:
             self.tally.passed += 1
-        return entry
 
 
 def refusal(ruling: Any, decision: Decision) -> Refusal:

@@ -1,0 +1,33 @@
+"""Ferry: the way in of a request that meets one rule, which only counts, but on a server.
+
+What it answers is what `visit.enter` answers. The journey to the server is what takes time; this
+adds little to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from headgate.rules.live.entry import Entry
+from headgate.rules.live.turnstile import Turnstile
+
+
+class Ferry:
+    """Lets requests past one ruling that has to be awaited, under the rules of one version."""
+
+    __slots__ = ("_turnstile",)
+
+    def __init__(self, ruling: Any, version: str, plan: Callable[[Any], str]) -> None:
+        self._turnstile = Turnstile(ruling, version, plan)
+
+    async def enter(self, request: Any) -> Entry:
+        """Decide about a request."""
+        gate = self._turnstile
+        entry = Entry(gate.version)
+        key = "" if gate.key is None else gate.key(request)
+        lane = gate.lead(entry, key, request)
+        if lane is None:
+            return entry
+        units = gate.cost if gate.cost >= 0 else gate.ruling.fee.units(request)
+        return gate.judge(entry, lane, key, units, await lane.limiter.take(key, units))
