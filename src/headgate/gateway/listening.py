@@ -7,6 +7,7 @@ import os
 import socket
 import ssl
 import stat
+import sys
 from contextlib import suppress
 from typing import Any
 
@@ -59,9 +60,15 @@ class Listener:
             self._line.listen(BACKLOG)
             self._server = Porch(self._line, self._make, secure, self._desk, loop)
             return
-        start = loop.create_unix_server if self._unix else loop.create_server
         make: Any = self._make
-        self._server = await start(make, sock=self._line, ssl=secure, backlog=BACKLOG)
+        options: dict[str, Any] = {"sock": self._line, "ssl": secure, "backlog": BACKLOG}
+        if not self._unix:
+            self._server = await loop.create_server(make, **options)
+            return
+        if sys.version_info >= (3, 13) and isinstance(loop, asyncio.BaseEventLoop):
+            # Others may listen on it after us.
+            options["cleanup_socket"] = False
+        self._server = await loop.create_unix_server(make, **options)
 
     @property
     def address(self) -> str:
@@ -90,9 +97,16 @@ class Listener:
 def context(tls: Any) -> ssl.SSLContext:
     """How TLS is spoken to clients."""
     made = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    made.load_cert_chain(tls.certificate, tls.key)
+    try:
+        made.load_cert_chain(tls.certificate, tls.key)
+    except OSError as problem:
+        said = f"tls: {tls.certificate} and {tls.key} are no certificate and its key: {problem}"
+        raise OSError(said) from None
     if tls.clients:
-        made.load_verify_locations(tls.clients)
+        try:
+            made.load_verify_locations(tls.clients)
+        except OSError as problem:
+            raise OSError(f"tls: {tls.clients} has no certificates: {problem}") from None
         made.verify_mode = ssl.CERT_REQUIRED
     made.set_alpn_protocols(["http/1.1"])
     return made

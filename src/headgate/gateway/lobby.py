@@ -11,6 +11,8 @@ from headgate.gateway.origins import introduce
 from headgate.gateway.wire.inlet import Inlet
 from headgate.gateway.wire.phases import BODY, HEAD, IDLE, TUNNEL
 
+# For so many microseconds who has asked nothing may still ask, when all take their leave.
+PARTING = 1_000_000
 # So much is kept for a client that does not take it in, before its server is made to wait.
 HIGH = 262_144
 
@@ -82,21 +84,26 @@ class Lobby:
 
     def look(self, inlet: Inlet) -> None:
         """Whether a client from whom nothing is read at the moment has left."""
+        if self._seen(inlet, select.POLLRDHUP):
+            inlet.transport.abort()
+
+    def _seen(self, inlet: Inlet, sign: int) -> bool:
         line = inlet.transport.get_extra_info("socket")
         if line is None or line.fileno() < 0:
-            return
-        self._poll.register(line.fileno(), select.POLLRDHUP)
+            return False
+        self._poll.register(line.fileno(), sign)
         try:
-            gone = self._poll.poll(0)
+            return bool(self._poll.poll(0))
         finally:
             self._poll.unregister(line.fileno())
-        if gone:
-            inlet.transport.abort()
 
     def expire(self, inlet: Inlet) -> None:
         """A client, or who is to answer it, has taken too long."""
-        inlet.deadline = inlet.limit = 0
         phase = inlet.phase
+        if phase == IDLE and not inlet.paused and self._seen(inlet, select.POLLIN):
+            # It has just asked something; that is read before anybody looks again.
+            return
+        inlet.deadline = inlet.limit = 0
         if phase == HEAD and not inlet.queue:
             inlet.blame(408)
         elif not inlet.queue or phase >= TUNNEL or (inlet.clogged and inlet.queue[0].begun):
@@ -108,11 +115,12 @@ class Lobby:
             self.desk.errands.fail(inlet.queue[0], None, 504)
 
     def drain(self) -> None:
-        """Take leave of clients: of those who ask nothing at once, of others with their answer."""
+        """Take leave of clients: with their answer, or soon of those who ask nothing."""
         self.desk.closing = True
-        for inlet in list(self.inlets):
+        end = self.desk.house.now + PARTING
+        for inlet in self.inlets:
             if inlet.phase == IDLE and not inlet.queue:
-                inlet.close()
+                inlet.deadline = min(inlet.deadline, end)
 
     def close(self) -> None:
         """Hang up on everybody."""

@@ -26,8 +26,8 @@ class Road:
     """A route made ready. Times are microseconds, 0 for any time."""
 
     __slots__ = (
-        "_direct", "add", "answer", "asked", "budget", "connect", "faults", "group", "host", "most", "only",
-        "route", "stall", "strip", "total", "upgrade",
+        "_direct", "add", "answer", "asked", "budget", "connect", "faults", "group", "host", "most",
+        "only", "route", "stall", "strip", "total", "upgrade",
     )  # fmt: skip
 
     def __init__(self, route: Route, group: Group, timeouts: Timeouts, clock: Clock) -> None:

@@ -16,8 +16,8 @@ class House:
     """What connections are held to. Times are microseconds, `now` is about what time it is."""
 
     __slots__ = (
-        "basin", "body", "head", "lines", "now", "requests", "until_body", "until_closed", "until_head",
-        "until_idle", "until_sent",
+        "basin", "body", "head", "lines", "now", "requests", "until_body", "until_closed",
+        "until_head", "until_idle", "until_sent",
     )  # fmt: skip
 
     def __init__(self) -> None:

@@ -32,10 +32,10 @@ class Inlet:
     """
 
     __slots__ = (
-        "asking", "client", "clogged", "counted", "data", "deadline", "desk", "feed", "feeding", "forwarded",
-        "held", "house", "key", "lasting", "latest", "left", "limit", "lost", "manners", "parser",
-        "paused", "peer", "phase", "put", "queue", "scheme", "served", "transport", "trusted",
-        "turning", "well",
+        "asking", "client", "clogged", "counted", "data", "deadline", "desk", "feed", "feeding",
+        "forwarded", "held", "house", "key", "lasting", "latest", "left", "limit", "lost",
+        "manners", "parser", "paused", "peer", "phase", "put", "queue", "scheme", "served",
+        "transport", "trusted", "turning", "well",
     )  # fmt: skip
 
     def __init__(self, desk: Any, house: House, scheme: str, peer: str | None = None) -> None:

@@ -16,6 +16,7 @@ cdef long long NONE
 cdef long long MOST
 cdef long long HEAVIEST
 cdef long long HEADING
+cdef long long SCANT
 cdef dict LINES
 
 
@@ -61,6 +62,7 @@ cdef class Outlet:
     @cython.locals(size=cython.longlong, inlet=Inlet)
     cdef carry(self, Exchange exchange, data)
     cdef part(self, Exchange exchange, data)
+    cdef flush(self, Exchange exchange)
     @cython.locals(line=bytes)
     cdef head(self)
     cdef trail(self, bytes name, bytes value, long kind)
@@ -68,6 +70,7 @@ cdef class Outlet:
     cdef inform(self, Exchange exchange, long status)
     @cython.locals(scroll=Scroll)
     cdef answer(self, Exchange exchange, long status)
+    cdef frame(self, Exchange exchange, long status)
     cdef release(self, Exchange exchange)
     cdef turn(self, Exchange exchange, bytes rest)
     cdef fail(self, Exchange exchange)

@@ -32,6 +32,8 @@ HEAVIEST = 262_144
 SPOKEN = ("1.0", "1.1")
 # A head that is longer is not looked for by its end.
 HEADING = 16_384
+# A smaller part of a body is copied.
+SCANT = 65_536
 
 Bytes = bytes | memoryview
 
@@ -45,8 +47,8 @@ class Outlet:
 
     __slots__ = (
         "bare", "coded", "dirty", "ended", "exchange", "expires", "feed", "framed", "fresh",
-        "heard", "house", "lasting", "left", "length", "lines", "lost", "parser", "paused", "put", "scroll",
-        "served", "server", "sound", "status", "through", "ties", "trailers", "transport",
+        "heard", "house", "lasting", "left", "length", "lines", "lost", "parser", "paused", "put",
+        "scroll", "served", "server", "sound", "status", "through", "ties", "trailers", "transport",
         "upgrade", "weight",
     )  # fmt: skip
 
@@ -123,16 +125,23 @@ class Outlet:
             self.part(exchange, data)
         else:
             self.read(exchange, data)
+            self.flush(exchange)
 
     def part(self, exchange: Exchange, data: Bytes) -> None:
         """Read a head, and the body that comes with it if it has to be."""
         end = bytes(data[:HEADING]).find(b"\r\n\r\n") + 4
         if end < 4:
             self.read(exchange, data)
+            self.flush(exchange)
             return
         self.read(exchange, data[:end])
         if self.exchange is exchange:
             self.data_received(data[end:])
+
+    def flush(self, exchange: Exchange) -> None:
+        """Send what is here of an answer whose body is still to come."""
+        if self.left > 0 and self.scroll.size > 0:
+            exchange.inlet.write(self.scroll.take())
 
     def read(self, exchange: Exchange, data: Bytes) -> None:
         """Have an answer parsed, and tell the client what was understood."""
@@ -179,11 +188,14 @@ class Outlet:
         self.left -= size
         exchange.size += size
         inlet = exchange.inlet
+        if size < SCANT:
+            # What waits for a client would keep a whole basin.
+            data = bytes(data)
         if self.scroll.size > 0:
             inlet.splice([self.scroll.take(), data])
         else:
             inlet.write(data)
-        if inlet.behind():
+        if size >= SCANT and inlet.behind():
             # It is written where others would write over it.
             self.house.refill()
         if self.left == 0:
@@ -290,25 +302,29 @@ class Outlet:
             # Who answers before it was told everything is told no more; nor is another request.
             exchange.keep = False
             self.sound = False
-        if exchange.method == b"HEAD":
-            # The parser waits for a body that does not come.
-            self.bare = self.ended = self.dirty = True
-            if self.length == NONE and self.coded:
-                scroll.add(FRAMED)
-        elif status in (204, 304):
-            self.bare = True
-        elif self.length == NONE:
-            self.framed = not exchange.old
-            if self.framed:
-                scroll.add(FRAMED)
-            else:
-                exchange.keep = False
+        self.frame(exchange, status)
         exchange.desk.dress(exchange, scroll)
         if not exchange.keep:
             scroll.add(CLOSE)
         elif exchange.old:
             scroll.add(KEEP)
         scroll.add(b"\r\n")
+
+    def frame(self, exchange: Exchange, status: int) -> None:
+        """See where the body ends, and tell the client how it will know."""
+        if exchange.method == b"HEAD":
+            # The parser waits for a body that does not come.
+            self.bare = self.ended = self.dirty = True
+            if self.length == NONE and self.coded:
+                self.scroll.add(FRAMED)
+        elif status in (204, 304):
+            self.bare = True
+        elif self.length == NONE:
+            self.framed = not exchange.old
+            if self.framed:
+                self.scroll.add(FRAMED)
+            else:
+                exchange.keep = False
 
     def on_body(self, part: bytes) -> None:
         exchange = self.exchange

@@ -1,0 +1,178 @@
+"""Crew: the workers of a gateway. Each has a post, where another stands as soon as it falls."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from headgate.clock import Clock
+from headgate.gateway.workers.doors import Door
+from headgate.gateway.workers.hand import Hand
+from headgate.gateway.workers.orders import Orders
+
+logger = logging.getLogger("headgate.gateway")
+
+MILLION = 1_000_000
+# Who falls within so many microseconds has hardly served; a post waits longer each time for the
+# next, in seconds.
+BRIEF = 5 * MILLION
+LONGEST = 10
+# How long an answer is waited for, and how much longer than its grace a worker may take to end.
+ANSWER = 4.0
+SLACK = 2.0
+
+
+class Stillborn(Exception):
+    """A worker ended before it was up; says why."""
+
+
+class Post:
+    """A worker's place: whoever stands there listens on its sockets."""
+
+    def __init__(self, orders: Orders, slot: int, doors: Sequence[Door], clock: Clock) -> None:
+        self._orders = orders
+        self._slot = slot
+        self._lines = [door.line(slot) for door in doors]
+        self._clock = clock
+        self._closing = False
+        self._task: asyncio.Task[None] | None = None
+        self._brief = 0
+        self._began = 0
+        self.hand: Hand | None = None
+        self.restarts = 0
+
+    @property
+    def up(self) -> bool:
+        """Whether somebody stands there and serves."""
+        return self.hand is not None and self.hand.up
+
+    async def man(self) -> None:
+        """Have somebody stand there from now on; raises `Stillborn` if the first one cannot."""
+        hand = await self._call()
+        if not hand.up:
+            status = await hand.serve()
+            self.hand = None
+            raise Stillborn(hand.reason or f"a worker ended with {status} before it was up")
+        self._task = asyncio.create_task(self._hold(hand))
+
+    async def status(self) -> dict[str, Any]:
+        """Who stands there, and what there is to know of it, as far as it answers."""
+        hand = self.hand
+        if hand is None:
+            return {"slot": self._slot, "up": False, "restarts": self.restarts}
+        return {
+            **await hand.ask("status", ANSWER),
+            "slot": self._slot,
+            "pid": hand.pid,
+            "up": hand.up,
+            "start": self._began / MILLION,
+            "restarts": self.restarts,
+        }
+
+    async def reload(self) -> dict[str, Any]:
+        """Have it read the rules again: which version it goes by then, and what was the matter."""
+        return {} if self.hand is None else await self.hand.ask("reload", ANSWER)
+
+    def retire(self) -> None:
+        """Have nobody stand there after this one."""
+        self._closing = True
+
+    async def drain(self, grace: float) -> None:
+        """Have it finish what is under way, for at most so many seconds, and nobody after it."""
+        await self._leave(grace + SLACK, "drain", grace=grace)
+
+    async def stop(self) -> None:
+        """Have it end at once, and nobody after it."""
+        await self._leave(SLACK, "stop")
+
+    async def _call(self) -> Hand:
+        self._began = self._clock.now()
+        self.hand = await Hand.start(self._orders, self._slot, self._lines)
+        await self.hand.begin()
+        return self.hand
+
+    async def _hold(self, hand: Hand) -> None:
+        while True:
+            status = await hand.serve()
+            self.hand = None
+            if self._closing:
+                return
+            lived = self._clock.now() - self._began
+            self._brief = self._brief + 1 if lived < BRIEF else 0
+            pause = min(max(0, self._brief - 1), LONGEST)
+            when = f"in {pause} s" if pause else "at once"
+            said = f": {hand.reason}" if hand.reason else ""
+            logger.error("worker %d ended with %d%s; replaced %s", hand.pid, status, said, when)
+            await self._clock.asleep(pause)
+            self.restarts += 1
+            hand = await self._next()
+
+    async def _next(self) -> Hand:
+        while True:
+            try:
+                return await self._call()
+            except OSError as problem:
+                # The system may be short of processes or memory, but not for ever.
+                logger.error("no worker can be started: %s", problem)  # noqa: TRY400 - no trace
+                await self._clock.asleep(LONGEST)
+
+    async def _leave(self, seconds: float, order: str, **terms: Any) -> None:
+        # Who does not stand there yet, or is not gone in time, is not waited for.
+        self.retire()
+        if self._task is not None and self.hand is not None:
+            self.hand.tell(order, **terms)
+            await asyncio.wait([self._task], timeout=seconds)
+        if self._task is not None and not self._task.done():
+            self._task.cancel()
+            await asyncio.wait([self._task])
+        if self.hand is not None:
+            await self.hand.end()
+            self.hand = None
+
+
+class Crew:
+    """All workers of a gateway."""
+
+    def __init__(self, orders: Orders, doors: Sequence[Door], count: int, clock: Clock) -> None:
+        self.posts = [Post(orders, slot, doors, clock) for slot in range(count)]
+
+    @property
+    def up(self) -> bool:
+        """Whether anybody serves."""
+        return any(post.up for post in self.posts)
+
+    async def man(self) -> None:
+        """Have all of them serve; raises `Stillborn`, and nobody is left, if one cannot."""
+        starting = [asyncio.create_task(post.man()) for post in self.posts]
+        try:
+            await asyncio.gather(*starting)
+        except BaseException:
+            for task in starting:
+                task.cancel()
+            await asyncio.wait(starting)
+            await self.stop()
+            raise
+
+    async def status(self) -> list[dict[str, Any]]:
+        """What each has to tell."""
+        return await asyncio.gather(*(post.status() for post in self.posts))
+
+    async def reload(self) -> list[dict[str, Any]]:
+        """Have all read the rules again; what each says to that, if it says anything."""
+        said = await asyncio.gather(*(post.reload() for post in self.posts))
+        return [one for one in said if one]
+
+    def retire(self) -> None:
+        """Replace nobody any more."""
+        for post in self.posts:
+            post.retire()
+
+    async def drain(self, grace: float) -> None:
+        """Have all finish what is under way, for at most so many seconds."""
+        await asyncio.gather(*(post.drain(grace) for post in self.posts))
+
+    async def stop(self) -> None:
+        """Have all end at once."""
+        await asyncio.gather(*(post.stop() for post in self.posts))

@@ -1,0 +1,126 @@
+"""Doors: the sockets that clients come in by, which the master keeps open for all workers.
+
+A door has a socket for each worker, and the kernel deals out connections among them. The master
+never lets go of them: what waits at the socket of a worker that died is taken in by the next one,
+and a new master inherits them with what waits there. Only when a worker is up does its socket
+listen, so nobody is sent where nobody stands.
+
+A socket of the file system, or one that somebody else has opened, is one for all workers.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import stat
+from collections.abc import Iterable, Sequence
+
+from headgate.gateway.listening import bind
+from headgate.rules.model.place import Place
+
+
+class Door:
+    """The sockets at one `address`, as rules spell it; `given` if somebody else has opened them.
+
+    `path` is where it stands in the file system, if it does.
+    """
+
+    def __init__(self, address: str, lines: Sequence[socket.socket], given: bool = False) -> None:
+        self.address = address
+        self.lines = [*lines]
+        self.given = given
+        line = self.lines[0]
+        self.path = str(line.getsockname()) if line.family == socket.AF_UNIX else ""
+        self._file = file(self.path)
+
+    @property
+    def place(self) -> str:
+        """Where it is in fact, as rules spell it: with the port that was free."""
+        if self.path:
+            return f"unix:{self.path}"
+        host, port = self.lines[0].getsockname()[:2]
+        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+    def line(self, slot: int) -> socket.socket:
+        """The socket of a worker."""
+        return self.lines[slot % len(self.lines)]
+
+    def widen(self, place: Place, workers: int) -> None:
+        """Have a socket for each of so many workers, if there can be several."""
+        if self.path or self.given:
+            return
+        port = self.lines[0].getsockname()[1]
+        while len(self.lines) < workers:
+            self.lines.append(bind(place._replace(port=port)))
+
+    def close(self) -> None:
+        """Keep them open no more; whoever else does is not concerned."""
+        for line in self.lines:
+            line.close()
+
+    def remove(self) -> None:
+        """Close it, and leave nothing of it in the file system, unless it was given."""
+        self.close()
+        if self.path and not self.given and file(self.path) == self._file:
+            os.unlink(self.path)
+
+
+def doors(places: Iterable[tuple[str, Place]], workers: int, known: Sequence[Door]) -> list[Door]:
+    """A door at each place, for so many workers; of those that are `known`, the one that is there.
+
+    Raises OSError, with the address, where there can be none.
+    """
+    made: list[Door] = []
+    rest = [*known]
+    try:
+        for address, place in places:
+            found = next((door for door in rest if door.address == address), None)
+            if found is None:
+                found = fresh(address, place)
+            else:
+                rest.remove(found)
+            made.append(found)
+            found.widen(place, workers)
+    except OSError:
+        for door in made:
+            if door not in known:
+                door.remove()
+        raise
+    return made
+
+
+def fresh(address: str, place: Place) -> Door:
+    """A door where there was none; nobody else may have one there."""
+    try:
+        vacant(place)
+        return Door(address, [bind(place)])
+    except OSError as problem:
+        said = problem.strerror or str(problem)
+        raise OSError(f"cannot listen on {address}: {said}") from None
+
+
+def vacant(place: Place) -> None:
+    """Raise OSError if somebody listens there: sockets that share a port would take half of it."""
+    if not place.path:
+        family = socket.AF_INET6 if ":" in place.host or not place.host else socket.AF_INET
+        with socket.socket(family, socket.SOCK_STREAM) as line:
+            line.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            line.bind((place.host, place.port))
+        return
+    if not os.path.lexists(place.path):
+        return
+    if not stat.S_ISSOCK(os.lstat(place.path).st_mode):
+        raise FileExistsError(errno.EEXIST, "a file that is no socket stands there")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+        if line.connect_ex(place.path) == 0:
+            raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
+
+
+def file(path: str) -> tuple[int, int]:
+    """What tells a file from another that stands in its place."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return 0, 0
+    return found.st_dev, found.st_ino

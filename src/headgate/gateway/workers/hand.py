@@ -1,0 +1,101 @@
+"""Hand: a worker as its master sees it: a process, and a channel to it."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import signal
+import socket
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from headgate.gateway.workers.channel import Channel
+from headgate.gateway.workers.orders import Orders
+
+MODULE = "headgate.gateway.workers.worker"
+# A worker leaves these to its master, but only once it has begun to run.
+HELD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+
+
+class Hand:
+    """A process that serves. `up` is whether it does, `reason` why it could not begin."""
+
+    def __init__(self, process: asyncio.subprocess.Process, channel: Channel) -> None:
+        self._process = process
+        self._channel = channel
+        self._numbers = itertools.count()
+        self._asked: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self.up = False
+        self.reason = ""
+
+    @classmethod
+    async def start(cls, orders: Orders, slot: int, lines: Sequence[socket.socket]) -> Hand:
+        """Start a worker that listens on these sockets; it is not up yet."""
+        mine, theirs = socket.socketpair()
+        numbers = [line.fileno() for line in lines]
+        # Nothing that lies in the folder one happens to be in is imported.
+        command = (sys.executable, "-P", "-m", MODULE, str(theirs.fileno()))
+        passed = (theirs.fileno(), *numbers)
+        signal.pthread_sigmask(signal.SIG_BLOCK, HELD)
+        try:
+            process = await asyncio.create_subprocess_exec(*command, pass_fds=passed)
+        finally:
+            # Not what was before: another one may be on its way, too.
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD)
+            theirs.close()
+        channel = await Channel.open(mine)
+        channel.send(orders=orders.told(), slot=slot, sockets=numbers)
+        return cls(process, channel)
+
+    @property
+    def pid(self) -> int:
+        """Its number."""
+        return self._process.pid
+
+    async def begin(self) -> bool:
+        """Wait until it is up, or will never be; whether it is."""
+        said = await self._channel.receive()
+        self.up = "up" in said
+        self.reason = said.get("failed", "")
+        return self.up
+
+    async def serve(self) -> int:
+        """Hear what it has to say until it ends; answers its status."""
+        while said := await self._channel.receive():
+            asked = self._asked.pop(said["id"], None)
+            if asked is not None and not asked.done():
+                asked.set_result(said["answer"])
+        self.up = False
+        for asked in self._asked.values():
+            asked.cancel()
+        self._asked.clear()
+        await self._channel.close()
+        return await self._process.wait()
+
+    def tell(self, order: str, **terms: Any) -> None:
+        """Give an order that has no answer."""
+        self._channel.send(order=order, **terms)
+
+    async def ask(self, order: str, seconds: float) -> dict[str, Any]:
+        """The answer to an order; nothing if there is none in time."""
+        if not self.up:
+            return {}
+        number = next(self._numbers)
+        asked = self._asked[number] = asyncio.get_running_loop().create_future()
+        self._channel.send(id=number, order=order)
+        try:
+            async with asyncio.timeout(seconds):
+                # Who ends instead of answering cancels it.
+                await asyncio.wait([asked])
+        except TimeoutError:
+            self._asked.pop(number, None)
+            return {}
+        return {} if asked.cancelled() else asked.result()
+
+    async def end(self) -> None:
+        """End it on the spot."""
+        with suppress(ProcessLookupError):
+            self._process.kill()
+        await self._process.wait()

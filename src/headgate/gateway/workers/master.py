@@ -1,0 +1,253 @@
+"""Master: the process that keeps the sockets, starts workers on them, and answers signals.
+
+    SIGTERM, SIGINT   finish what is under way, and end; a second SIGINT ends at once
+    SIGHUP            read the rules again
+    SIGUSR2           start a new master on the same sockets, and end when that serves
+
+It serves nobody itself, so there is nothing that a client could do to it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import secrets
+import signal
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from typing import Any
+
+from headgate.clock import Clock, SystemClock
+from headgate.errors import HeadgateError
+from headgate.gateway.workers.admin import Admin
+from headgate.gateway.workers.channel import Channel
+from headgate.gateway.workers.crew import Crew
+from headgate.gateway.workers.doors import Door, doors
+from headgate.gateway.workers.heir import beget
+from headgate.gateway.workers.heritage import Heritage, inherit
+from headgate.gateway.workers.notice import notify
+from headgate.gateway.workers.orders import Orders
+from headgate.gateway.workers.summary import summary
+from headgate.rules.model.rules import Rules
+from headgate.rules.watch.sources import write
+
+logger = logging.getLogger("headgate.gateway")
+
+
+class Master:
+    """A gateway of several processes, by the rules that stand where `orders` say.
+
+    `tell` is called with it when it serves. `token` is the admin's; it is `fresh` if it was made
+    just now, and nobody knows it yet.
+    """
+
+    crew: Crew
+
+    def __init__(
+        self, orders: Orders, rules: Rules, workers: int, tell: Callable[[Master], object],
+        clock: Clock | None = None,
+    ) -> None:  # fmt: skip
+        self.orders = orders
+        self.rules = rules
+        self.workers = workers
+        self.doors: list[Door] = []
+        self.admin: Admin | None = None
+        self.token = ""
+        self.fresh = False
+        self.draining = False
+        self._tell = tell
+        self._clock: Clock = SystemClock() if clock is None else clock
+        # Whether what stands in the file system is this one's to remove.
+        self._owner = True
+        # The token, if the rules give none.
+        self._made = ""
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._heir: asyncio.Task[None] | None = None
+
+    def run(self) -> None:
+        """Serve until a signal ends it; raises OSError, ValueError or `Stillborn` if it cannot."""
+        asyncio.run(self._serve())
+
+    @property
+    def store(self) -> str:
+        """Where what was counted is kept."""
+        return self.orders.store or str(self.rules.store)
+
+    @property
+    def healthy(self) -> bool:
+        """Whether requests are served, and will be."""
+        return self.crew.up and not self.draining
+
+    async def status(self) -> dict[str, Any]:
+        """What all workers have to tell."""
+        return {"pid": os.getpid(), **summary(await self.crew.status())}
+
+    async def reload(self) -> tuple[str, ...]:
+        """Have all workers read the rules again; what is wrong with them, which changes nothing."""
+        try:
+            rules = await asyncio.to_thread(self.orders.origin.load)
+            said = [one["problem"] for one in await self.crew.reload()]
+        except Exception as problem:
+            said = [str(problem) or type(problem).__name__]
+        problems = tuple(dict.fromkeys(line for one in said for line in one.splitlines()))
+        if problems:
+            logger.error("rules stay as they were:\n%s", "\n".join(problems))
+            return problems
+        logger.info("rules were read again: version %s", rules.digest)
+        self._adopt(rules)
+        return ()
+
+    def drain(self) -> None:
+        """Begin to finish what is under way, and then end."""
+        if self.draining:
+            return
+        self.draining = True
+        if self._heir is not None:
+            self._heir.cancel()
+        if self._starting.done():
+            self._begin(self._finish())
+        else:
+            self._starting.cancel()
+
+    async def _serve(self) -> None:
+        self._over = asyncio.Event()
+        self._starting = asyncio.create_task(self._start())
+        self._heed()
+        try:
+            await asyncio.wait([self._starting])
+            if not self._starting.cancelled():
+                self._starting.result()
+                await self._over.wait()
+        finally:
+            self._close()
+
+    async def _start(self) -> None:
+        gateway = self.rules.gateway
+        heritage = inherit(os.environ, [one.address for one in gateway.listen])
+        self._owner = heritage.line is None
+        self._open(heritage)
+        channel = None if heritage.line is None else await Channel.open(heritage.line)
+        known = "" if channel is None else (await channel.receive()).get("token", "")
+        self._arrange(heritage, known)
+        await self.crew.man()
+        if self.admin is not None:
+            await self.admin.open()
+        self._tell(self)
+        self._owner = True
+        if channel is not None:
+            channel.send(up=True)
+            await channel.close()
+        for door in heritage.doors:
+            if door not in self.doors:
+                door.remove()
+        notify(os.environ, "READY=1")
+
+    def _open(self, heritage: Heritage) -> None:
+        # Those that were left decide how many workers there are at least: what waits at a socket
+        # where nobody stands is lost.
+        left = [len(door.lines) for door in heritage.doors]
+        self.workers = max([self.workers, *left])
+        if self.workers > 1:
+            self.orders = self.orders.sharing()
+            self.rules = self.orders.origin.load()
+        places = [(one.address, one.place) for one in self.rules.gateway.listen]
+        self.doors = doors(places, self.workers, heritage.doors)
+        self.crew = Crew(self.orders, self.doors, self.workers, self._clock)
+
+    def _arrange(self, heritage: Heritage, known: str) -> None:
+        admin = self.rules.gateway.admin
+        if admin is None:
+            return
+        left = () if heritage.admin is None else (heritage.admin,)
+        (door,) = doors([(admin.listen, admin.place)], 1, left)
+        if not admin.token:
+            self._made = known or secrets.token_urlsafe(32)
+            self.fresh = not known
+            if self.orders.token_file:
+                write(os.path.abspath(self.orders.token_file), f"{self._made}\n".encode())
+        self.token = admin.token or self._made
+        self.admin = Admin(door, self.token, self)
+
+    def _heed(self) -> None:
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGTERM, self.drain)
+        loop.add_signal_handler(signal.SIGINT, self._interrupt)
+        loop.add_signal_handler(signal.SIGHUP, self._refresh)
+        loop.add_signal_handler(signal.SIGUSR2, self._succeed)
+
+    def _interrupt(self) -> None:
+        if self.draining and self._starting.done():
+            self._begin(self.crew.stop())
+        else:
+            self.drain()
+
+    def _refresh(self) -> None:
+        if not self.draining:
+            self._begin(self.reload())
+
+    def _succeed(self) -> None:
+        if self._heir is None and not self.draining and self._starting.done():
+            self._heir = self._begin(self._bequeath())
+
+    async def _bequeath(self) -> None:
+        logger.info("a new master starts")
+        try:
+            admin = None if self.admin is None else self.admin.door
+            pid = await beget(Heritage(tuple(self.doors), admin), self._made)
+        except OSError as problem:
+            logger.error("a new master cannot be started: %s", problem)  # noqa: TRY400 - no trace
+            pid = 0
+        self._heir = None
+        if not pid:
+            logger.error("the new master did not come up; this one goes on")
+            return
+        logger.info("master %d serves now; this one drains", pid)
+        notify(os.environ, f"MAINPID={pid}")
+        self._owner = False
+        if self.admin is not None:
+            self.admin.close()
+        self.drain()
+
+    async def _finish(self) -> None:
+        try:
+            self.crew.retire()
+            for door in self.doors:
+                self._release(door)
+            grace = await self._grace()
+            logger.info("draining for at most %g s", grace)
+            await self.crew.drain(grace)
+        finally:
+            self._over.set()
+
+    async def _grace(self) -> float:
+        # Workers may have found other rules since this one read them.
+        with suppress(HeadgateError, OSError, ValueError):
+            self.rules = await asyncio.to_thread(self.orders.origin.load)
+        return self.orders.grace(self.rules.gateway)
+
+    def _adopt(self, rules: Rules) -> None:
+        old, new = self.rules.gateway, rules.gateway
+        for word in ("listen", "workers", "admin"):
+            if getattr(old, word) != getattr(new, word):
+                logger.warning("%s is not what it was; SIGUSR2 starts a master that knows", word)
+        self.rules = rules
+
+    def _release(self, door: Door) -> None:
+        if self._owner:
+            door.remove()
+        else:
+            door.close()
+
+    def _close(self) -> None:
+        if self.admin is not None:
+            self.admin.close()
+            self._release(self.admin.door)
+        for door in self.doors:
+            self._release(door)
+
+    def _begin(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task

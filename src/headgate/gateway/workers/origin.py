@@ -1,0 +1,92 @@
+"""Origin: rules where they stand, amended by what the command line says.
+
+What is said there holds for rules that come later, too. Rules without a gateway are refused, at the
+start and at every change, because nobody could go on by them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from headgate.errors import Problem, RulesError
+from headgate.rules.documents.document import read
+from headgate.rules.model.listen import Listen
+from headgate.rules.model.rules import Rules
+from headgate.rules.watch.sources import Origin, Text
+
+LACKS = (
+    'lacks "gateway"; write where requests go, as in '
+    "gateway: {routes: [{upstream: http://127.0.0.1:9000}]}"
+)
+
+
+@dataclass(frozen=True)
+class Amended:
+    """Rules of another origin, which listen and are kept where it is said here.
+
+    `spare` is where what was counted is kept if the rules do not say.
+    """
+
+    origin: Origin
+    listen: tuple[str, ...] = ()
+    spare: str = ""
+
+    @property
+    def whole(self) -> bool:
+        """Whether what is read there is never half of what somebody is writing."""
+        return self.origin.whole
+
+    @property
+    def title(self) -> str:
+        """What to call it in messages."""
+        return self.origin.title
+
+    def load(self) -> Rules:
+        """The rules that stand there; raises `RulesError` with all that is wrong."""
+        found: Draft = self.fetch("")
+        return found.rules()
+
+    def fetch(self, known: str) -> Any:
+        """What stands there, or None if it has the mark that is known."""
+        text = self.origin.fetch(known)
+        return None if text is None else Draft(text, self.listen, self.spare)
+
+    def keep(self, text: Any) -> None:
+        """Remember what has proved good."""
+        self.origin.keep(text.text)
+
+    def close(self) -> None:
+        """Let go of connections."""
+        self.origin.close()
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A text of rules that is to be amended; used where a `Text` is."""
+
+    text: Text
+    listen: tuple[str, ...]
+    spare: str
+
+    @property
+    def mark(self) -> str:
+        """By which it is known again."""
+        return self.text.mark
+
+    def rules(self) -> Rules:
+        """The rules; raises `RulesError` with all that is wrong."""
+        rules = self.text.rules()
+        if rules.gateway is None:
+            raise RulesError((Problem(LACKS, file=self.text.title),))
+        if self.listen:
+            listen = tuple(Listen(address) for address in self.listen)
+            rules = replace(rules, gateway=replace(rules.gateway, listen=listen))
+        if self.spare and silent(self.text):
+            rules = replace(rules, store=self.spare)
+        return rules
+
+
+def silent(text: Text) -> bool:
+    """Whether rules do not say where what was counted is kept."""
+    return "store" not in read(text.text, text.form, text.title).data

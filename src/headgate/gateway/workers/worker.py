@@ -1,0 +1,145 @@
+"""Worker: a process that serves. It does what its master tells it, and ends when that is gone.
+
+    python -m headgate.gateway.workers.worker NUMBER
+
+The number is that of a socket which leads to the master. The first line there says what to go by,
+and which sockets to listen on; nothing of that is seen in a list of processes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import resource
+import signal
+import socket
+import sys
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from headgate.errors import HeadgateError
+from headgate.gateway.gateway import Gateway
+from headgate.gateway.workers import journal
+from headgate.gateway.workers.channel import Channel
+from headgate.gateway.workers.orders import Orders
+
+logger = logging.getLogger("headgate.gateway")
+
+# What a terminal, or a supervisor of all processes, sends to everybody is the master's to answer.
+UNHEARD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+
+
+def main() -> None:
+    """Serve until it is told to end; the process ends with 0, or with 1 if it could not begin."""
+    for number in UNHEARD:
+        signal.signal(number, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, UNHEARD)
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    line = socket.socket(fileno=int(sys.argv[1]))
+    with asyncio.Runner(loop_factory=factory()) as runner:
+        served = runner.run(serve(line))
+    sys.exit(0 if served else 1)
+
+
+def factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """What makes the loop: uvloop where it is installed."""
+    try:
+        import uvloop  # noqa: PLC0415 - it may not be there
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
+
+
+async def serve(line: socket.socket) -> bool:
+    """Begin, obey, and end; whether it could begin."""
+    channel = await Channel.open(line)
+    first = await channel.receive()
+    if not first:
+        return False
+    orders = Orders.heard(first["orders"])
+    journal.keep(orders.quiet, first["slot"])
+    sockets = [socket.socket(fileno=number) for number in first["sockets"]]
+    try:
+        gateway = Gateway(orders.origin, store=orders.store, sockets=sockets, watch=orders.watch)
+        await gateway.start()
+    except Exception as problem:
+        if not isinstance(problem, (HeadgateError, OSError, ValueError)):
+            logger.exception("a worker cannot start")
+        channel.send(failed=str(problem) or type(problem).__name__)
+        await channel.close()
+        return False
+    # What there is by now stays, and need not be looked through again and again.
+    gc.collect()
+    gc.freeze()
+    channel.send(up=True)
+    await Duty(gateway, channel, orders).do()
+    return True
+
+
+class Duty:
+    """What a worker does for its master."""
+
+    def __init__(self, gateway: Gateway, channel: Channel, orders: Orders) -> None:
+        self._gateway = gateway
+        self._channel = channel
+        self._orders = orders
+        self._end = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def do(self) -> None:
+        """Obey until the end."""
+        self._begin(self._obey())
+        await self._end.wait()
+        for task in self._tasks:
+            task.cancel()
+        await self._gateway.close()
+        await self._channel.close()
+
+    async def _obey(self) -> None:
+        # What takes time is done beside it, so that a later order can cut it short.
+        while said := await self._channel.receive():
+            order = said["order"]
+            if order == "status":
+                self._begin(self._tell(said["id"]))
+            elif order == "reload":
+                self._begin(self._reload(said["id"]))
+            elif order == "drain":
+                self._begin(self._drain(said["grace"]))
+            else:
+                self._end.set()
+        # Nobody is there any more to say what to do.
+        await self._drain(self._orders.grace(self._gateway.keeper.rules.gateway))
+
+    async def _tell(self, number: int) -> None:
+        self._channel.send(id=number, answer=self._gateway.status())
+
+    async def _reload(self, number: int) -> None:
+        gateway = self._gateway
+        problem = ""
+        try:
+            rules = await asyncio.to_thread(self._orders.origin.load)
+            if rules != gateway.keeper.rules:
+                gateway.change(rules)
+        except Exception as caught:
+            problem = str(caught) or type(caught).__name__
+        self._channel.send(
+            id=number, answer={"version": gateway.keeper.version, "problem": problem}
+        )
+
+    async def _drain(self, grace: float) -> None:
+        try:
+            await self._gateway.drain(grace)
+        except Exception:
+            logger.exception("what is under way is not finished")
+        self._end.set()
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+if __name__ == "__main__":
+    main()

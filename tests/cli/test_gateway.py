@@ -1,0 +1,145 @@
+"""`headgate gateway`: what it says when it serves, and when it cannot."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("click")
+pytest.importorskip("httptools")
+
+from click.testing import CliRunner
+
+from headgate.cli.program import program
+from headgate.rules.model.rules import Rules
+from tests.gateway.workers.process import Process
+from tests.servers.waiting import until
+
+RULES = """\
+version: 1
+rules: [{name: all, limit: 5/min}]
+gateway:
+  listen: ["127.0.0.1:0", "unix:FOLDER/web.sock"]
+  admin: 127.0.0.1:0
+  routes: [{upstream: "http://127.0.0.1:9000"}]
+"""
+BARE = """\
+version: 1
+gateway:
+  listen: {address: "127.0.0.1:0", tls: {certificate: no.pem, key: no.key}}
+  routes: [{upstream: "http://127.0.0.1:9000"}]
+"""
+
+
+def test_it_says_what_is_there_and_ends_well() -> None:
+    with Process(RULES, "--store", "memory://", "--workers", "2", "--token-file", "token") as one:
+        until(lambda: "admin token" in one.log, "all that it says")
+        said = one.log.splitlines()
+        token = (one.folder / "token").read_text().strip()
+        assert stat.S_IMODE((one.folder / "token").stat().st_mode) == 0o600
+        assert one.ask("GET /status", token=token).body["draining"] is False
+        one.signal(signal.SIGTERM)
+        assert one.end() == 0
+
+    assert said == [
+        f"listening on http://127.0.0.1:{one.port}",
+        f"listening on unix:{one.folder}/web.sock",
+        f"rules.yaml: 1 rule, 1 route, version {Rules.load(one.rules).digest}",
+        "2 workers, counting in memory://",
+        f"admin on http://127.0.0.1:{one.admin}",
+        "warning: each of 2 workers counts by itself in memory://, so limits are that much wider; "
+        "use shared://NAME or redis://HOST",
+        f"admin token: {token}",
+    ]
+    assert len(token) == 43
+
+
+def test_in_quiet_it_says_only_what_nobody_else_knows(tmp_path: Path) -> None:
+    file = tmp_path / "rules.yaml"
+    file.write_text(RULES.replace("FOLDER", str(tmp_path)))
+    command = [sys.executable, "-m", "headgate.cli", "gateway", str(file), "--quiet"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        first = process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        rest = process.stderr.read()
+
+    assert (first.startswith("admin token: "), rest, process.returncode) == (True, "", 0)
+
+
+def test_what_a_worker_cannot_read_is_said_once(tmp_path: Path) -> None:
+    file = tmp_path / "rules.yaml"
+    file.write_text(BARE)
+
+    code, said = run(str(file), "--workers", "2")
+
+    assert code == 1
+    assert said.startswith("headgate: ")
+    assert said.count("No such file") == 1
+    assert "Traceback" not in said
+
+
+def test_where_somebody_listens_it_does_not(tmp_path: Path) -> None:
+    import socket
+
+    file = tmp_path / "rules.yaml"
+    file.write_text(BARE)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        address = f"127.0.0.1:{other.getsockname()[1]}"
+
+        code, said = run(str(file), "--listen", address)
+
+    assert (code, said) == (1, f"headgate: cannot listen on {address}: Address already in use\n")
+
+
+def test_bad_rules_are_shown_with_their_place(tmp_path: Path) -> None:
+    file = tmp_path / "rules.yaml"
+    file.write_text("version: 1\ngateway: {workers: 0}\n")
+
+    result = CliRunner().invoke(program, ["gateway", str(file)])
+
+    assert (result.exit_code, result.stderr) == (
+        2,
+        f"{file}:2:20: gateway.workers: is how many, a whole number from 1 to 1,000, not 0\n"
+        "  gateway: {workers: 0}\n"
+        "                     ^\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ["--listen", "8080"],
+            "Invalid value for '--listen': \"8080\": write 127.0.0.1:8080, or :8080 for all "
+            "interfaces",
+        ),
+        (
+            ["--store", "redsi://me:secret@host"],
+            "Invalid value for '--store': \"redsi://***@host\": did you mean redis?",
+        ),
+        (["--workers", "0"], "Invalid value for '--workers': 0 is not in the range 1<=x<=1000."),
+    ],
+)
+def test_what_cannot_be_is_refused(words: list[str], said: str, tmp_path: Path) -> None:
+    file = tmp_path / "rules.yaml"
+    file.write_text(BARE)
+
+    result = CliRunner().invoke(program, ["gateway", str(file), *words])
+
+    assert (result.exit_code, result.stderr.splitlines()[-1]) == (2, f"Error: {said}")
+
+
+def run(*words: str) -> tuple[int, str]:
+    """How it ends, and what it complains of."""
+    done = subprocess.run(
+        [sys.executable, "-m", "headgate.cli", "gateway", *words],
+        capture_output=True, text=True, check=False, timeout=30, env=dict(os.environ),
+    )  # fmt: skip
+    return done.returncode, done.stderr

@@ -1,0 +1,120 @@
+"""What stands in `deploy/` can be read by those it is for, and names what there is."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from configparser import ConfigParser
+from pathlib import Path
+from shutil import which
+
+import pytest
+
+from headgate.cli.program import program
+from headgate.rules.model.rules import Rules
+
+ROOT = Path(__file__).parents[2]
+DEPLOY = ROOT / "deploy"
+COMMAND = "/opt/headgate/bin/headgate"
+INSTRUCTIONS = {
+    "CMD", "COPY", "ENTRYPOINT", "ENV", "EXPOSE", "FROM", "HEALTHCHECK", "RUN", "STOPSIGNAL",
+    "USER",
+}  # fmt: skip
+
+
+def unit(name: str) -> ConfigParser:
+    """A unit of systemd: much like other files of settings, but capitals matter."""
+    found = ConfigParser(interpolation=None, comment_prefixes=("#",), delimiters=("=",))
+    found.optionxform = str  # type: ignore[assignment,method-assign]
+    found.read(DEPLOY / name)
+    return found
+
+
+def container() -> list[tuple[str, str]]:
+    """The instructions of the container's file, each as one line."""
+    lines = [
+        line
+        for line in (DEPLOY / "Containerfile").read_text().splitlines()
+        if line and not line.startswith("#")
+    ]
+    whole = re.sub(r"\\\n\s*", "", "\n".join(lines)).splitlines()
+    return [(word, rest) for word, _, rest in (line.partition(" ") for line in whole)]
+
+
+def last(word: str) -> str:
+    return [rest for found, rest in container() if found == word][-1]
+
+
+def rules() -> Rules:
+    return Rules.load(DEPLOY / "rules.yaml")
+
+
+@pytest.mark.parametrize("name", ["ExecStartPre", "ExecStart"])
+def test_a_unit_says_what_the_command_understands(name: str) -> None:
+    binary, command, file, *options = shlex.split(unit("headgate-gateway.service")["Service"][name])
+    known = {option for one in program.commands[command].params for option in one.opts}
+
+    assert (binary, file) == (COMMAND, "/etc/headgate/rules.yaml")
+    assert {option for option in options if option.startswith("-")} <= known
+
+
+def test_whoever_ends_it_waits_longer_than_it_drains() -> None:
+    service = unit("headgate-gateway.service")["Service"]
+
+    assert int(service["TimeoutStopSec"]) > rules().gateway.timeouts.drain
+
+
+def test_systemd_opens_a_socket_for_each_address() -> None:
+    socket = unit("headgate-gateway.socket")["Socket"]
+
+    assert [f":{socket['ListenStream']}"] == [one.address for one in rules().gateway.listen]
+
+
+@pytest.mark.skipif(which("systemd-analyze") is None, reason="systemd is not here")
+def test_systemd_has_nothing_to_say_against_it(tmp_path: Path) -> None:
+    for path in DEPLOY.glob("headgate-gateway.*"):
+        # What it runs is not installed there, and it looks.
+        text = path.read_text().replace(COMMAND, sys.executable)
+        (tmp_path / path.name).write_text(text)
+
+    told = subprocess.run(
+        ["systemd-analyze", "verify", *tmp_path.iterdir()],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (told.returncode, told.stdout + told.stderr) == (0, "")
+
+
+def test_a_container_is_made_of_what_there_is() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+    text = (DEPLOY / "Containerfile").read_text()
+    (asked,) = re.findall(r'"/source\[([a-z,]+)\]"', text)
+    copied = [rest.split() for word, rest in container() if word == "COPY"]
+
+    assert {word for word, _ in container()} <= INSTRUCTIONS
+    assert set(asked.split(",")) <= set(extras)
+    assert all((ROOT / one[0]).exists() for one in copied if not one[0].startswith("-"))
+
+
+def test_a_container_serves_by_the_rules_it_has_and_not_as_root() -> None:
+    command = json.loads(last("ENTRYPOINT")) + json.loads(last("CMD"))
+
+    assert command[:2] == ["headgate", "gateway"]
+    assert ("COPY", f"deploy/rules.yaml {command[2]}") in container()
+    assert int(last("USER")) > 0
+    assert [f":{last('EXPOSE')}"] == [one.address for one in rules().gateway.listen]
+
+
+def test_a_container_is_asked_how_it_is_where_the_admin_is() -> None:
+    words = json.loads(last("HEALTHCHECK").partition("CMD ")[2])
+
+    compile(words[2], "HEALTHCHECK", "exec")
+    assert f"'http://{rules().gateway.admin.listen}/health'" in words[2]

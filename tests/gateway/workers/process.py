@@ -1,0 +1,148 @@
+"""`headgate gateway` as a process, with all that it starts."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import headgate
+from headgate.stores.shared.store import SharedStore
+from tests.servers.keeper import keeper
+from tests.servers.waiting import until
+
+TOKEN = "a-token-that-is-long-enough"
+FOUND = Path(headgate.__file__).parents[1]
+
+
+class Reply(NamedTuple):
+    """What the admin says: its status, its head, and its body as data."""
+
+    status: int
+    head: str
+    body: Any
+
+
+class Process:
+    """A gateway by the rules in a text, in a FOLDER of its own, with these words on its line.
+
+        with Process(RULES, "--workers", "2") as process:
+            talk(process.port)
+
+    `port` is where it listens first. `ask` asks its admin; `pid` is the master's, also after
+    another has taken over. What it says is in `log`. `start` is what Python is told to run.
+    """
+
+    def __init__(
+        self, text: str, *words: str, start: tuple[str, ...] = ("-m", "headgate.cli")
+    ) -> None:
+        self.folder = keeper().room("gateway")
+        self.rules = self.folder / "rules.yaml"
+        self.rules.write_text(text.replace("FOLDER", str(self.folder)))
+        path = os.pathsep.join([str(FOUND), *filter(None, [os.environ.get("PYTHONPATH")])])
+        self.process = keeper().start(
+            self.folder, "env", f"PYTHONPATH={path}", sys.executable, *start, "gateway",
+            "rules.yaml", *words,
+        )  # fmt: skip
+        self.pid = self.process.pid
+
+    def __enter__(self) -> Process:
+        try:
+            until(self.up, "the gateway to be up")
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def log(self) -> str:
+        return (self.folder / "log").read_text()
+
+    @property
+    def port(self) -> int:
+        return int(self.find(r"listening on https?://\S*:([0-9]+)"))
+
+    @property
+    def admin(self) -> int:
+        return int(self.find(r"admin on http://\S*:([0-9]+)"))
+
+    @property
+    def workers(self) -> list[dict[str, Any]]:
+        """What the admin says of each worker."""
+        found: list[dict[str, Any]] = self.ask("GET /status").body["workers"]
+        return found
+
+    def find(self, pattern: str) -> str:
+        found = re.search(pattern, self.log)
+        assert found is not None, self.log
+        return found[1]
+
+    def up(self) -> bool:
+        assert self.process.poll() is None, self.log
+        return "counting in" in self.log
+
+    def ask(self, line: str, *headers: str, token: str = TOKEN, host: str = "localhost") -> Reply:
+        """What the admin answers; its token is shown unless it is empty."""
+        shown = [f"authorization: Bearer {token}"] if token else []
+        named = [f"host: {host}"] if host else []
+        head = "\r\n".join([f"{line} HTTP/1.1", *named, *shown, *headers, "", ""])
+        with socket.create_connection(("127.0.0.1", self.admin), 10) as client:
+            client.sendall(head.encode("latin-1"))
+            return reply(client)
+
+    def signal(self, number: signal.Signals) -> None:
+        os.kill(self.pid, number)
+
+    def succeed(self) -> None:
+        """Have a new master take over, and come back when the old one is gone."""
+        old = self.pid
+        self.signal(signal.SIGUSR2)
+        self.pid = until(self.heir, "a new master")
+        # Who watches over what tests leave behind looks there.
+        (self.folder / "pid").write_text(str(self.pid))
+        until(lambda: gone(old), "the old master to end")
+
+    def heir(self) -> int:
+        """The number of the master that serves instead of this one, if there is one."""
+        found = re.search(rf"headgate\[{self.pid}\] INFO master ([0-9]+) serves now", self.log)
+        return 0 if found is None else int(found[1])
+
+    def end(self) -> int:
+        """Wait until the process that was started has ended; its status."""
+        return self.process.wait(20)
+
+    def close(self) -> None:
+        """End it on the spot, whoever is the master now; its workers see it and go, too."""
+        with suppress(ProcessLookupError):
+            self.signal(signal.SIGKILL)
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(20)
+        for name in set(re.findall("shared://(gateway-[0-9a-f]+)", self.log)):
+            SharedStore(name).remove()
+        keeper().forget(self.folder, self.process)
+
+
+def gone(pid: int) -> bool:
+    """Whether a process has ended, buried or not."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return True
+    return state == "Z"
+
+
+def reply(client: socket.socket) -> Reply:
+    """All that is said until the other side hangs up."""
+    data = b"".join(iter(lambda: client.recv(65_536), b""))
+    head, _, body = data.partition(b"\r\n\r\n")
+    return Reply(int(head.split()[1]), head.decode(), json.loads(body)) if data else Reply(0, "", 0)
