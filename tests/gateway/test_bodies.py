@@ -24,6 +24,8 @@ KEEPING = {
     "limit": "1000/s",
     "over": {"degrade": {"body": "later", "stale": "1min"}},
 }
+# It holds back answers, but none for long.
+WIDE = {"name": "wide", "bandwidth": "1GB/s"}
 
 
 @pytest.fixture
@@ -56,12 +58,12 @@ def stand(sending: Sending) -> None:
 
 @pytest.mark.parametrize("pass_on", [download, upload], ids=["down", "up"])
 @pytest.mark.parametrize("chunked", [False, True], ids=["length", "chunks"])
-@pytest.mark.parametrize("rules", [[ROOM], [KEEPING]], ids=["plain", "kept"])
+@pytest.mark.parametrize("rules", [[ROOM], [KEEPING, WIDE]], ids=["plain", "held back"])
 def test_a_long_body_is_passed_on_and_not_kept(
     pass_on: Any, chunked: bool, rules: Any, server: Backing
 ) -> None:
     size = 64 * MIB
-    with Apart(plan(server.url, rules=rules)) as apart:
+    with Apart(plan(server.url, rules=rules, upstream={"idle": "0s"})) as apart:
         # What is needed for any request at all is not what is measured.
         pass_on(connecting(apart.port), server, MIB, chunked, stand)
         before = apart.settle()

@@ -1,5 +1,6 @@
 # C types of desk.py, for Cython.
 cimport cython
+from headgate.gateway.courier cimport Courier
 from headgate.gateway.road cimport Road
 from headgate.gateway.upstreams.server cimport Server
 from headgate.gateway.wire.exchange cimport Exchange
@@ -8,6 +9,7 @@ from headgate.gateway.wire.inlet cimport Inlet
 from headgate.gateway.wire.names cimport untied
 from headgate.gateway.wire.scroll cimport Scroll
 from headgate.rules.live.entry cimport Entry
+from headgate.rules.live.ferry cimport Ferry
 from headgate.rules.live.turnstile cimport Turnstile
 cdef long ANSWERING
 cdef long TUNNEL
@@ -20,6 +22,7 @@ cdef long SUCCESS
 cdef class Way:
     cdef public object spot
     cdef public Turnstile turnstile
+    cdef public Ferry ferry
     cdef public bint free
     cdef public Road road
 
@@ -47,6 +50,9 @@ cdef class Desk:
     cpdef admit(self, Exchange exchange)
     @cython.locals(entry=Entry)
     cdef ask(self, Exchange exchange, Way way, Inlet inlet)
+    @cython.locals(courier=Courier)
+    cdef cross(self, Exchange exchange, Ferry ferry, Inlet inlet)
+    cpdef arrive(self, Exchange exchange, answer)
     @cython.locals(inlet=Inlet)
     cpdef meet(self, Exchange exchange)
     cpdef usher(self, Exchange exchange, Entry entry)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from headgate.gateway.courier import Courier
 from headgate.gateway.spots import Spot
 from headgate.gateway.visitor import Envoy, Visitor
 from headgate.gateway.wire.exchange import Exchange
@@ -18,6 +19,7 @@ from headgate.gateway.wire.names import untied
 from headgate.gateway.wire.phases import ANSWERING, TUNNEL, WAITING
 from headgate.gateway.wire.scroll import Scroll
 from headgate.rules.live.entry import Entry
+from headgate.rules.live.ferry import Ferry
 from headgate.rules.live.turnstile import Turnstile
 from headgate.window import FAILURE, SUCCESS
 
@@ -31,17 +33,20 @@ REPEATABLE = frozenset({b"GET", b"HEAD", b"OPTIONS", b"PUT", b"DELETE"})
 class Way:
     """What is known of all requests with the same method and target.
 
-    `turnstile` is what they pass, if that is all that rules will; `free` if there is no rule for
-    them; `road` is where they go, if that is the same for all.
+    `rulings` are those that all of them meet, or None. A `turnstile` or a `ferry` is what they pass
+    if that is all that rules will, and `free` are those that meet none. `road` is where they go, if
+    that is the same for all.
     """
 
-    __slots__ = ("free", "road", "spot", "turnstile")
+    __slots__ = ("ferry", "free", "road", "spot", "turnstile")
 
-    def __init__(self, spot: Spot, turnstile: Turnstile | None, free: bool, road: Any) -> None:
+    def __init__(self, spot: Spot, rulings: tuple[Any, ...] | None, road: Any) -> None:
         self.spot = spot
-        self.turnstile = turnstile
-        self.free = free
         self.road = road
+        self.free = rulings == ()
+        single = rulings is not None and len(rulings) == 1
+        self.turnstile: Turnstile | None = rulings[0].turnstile if single else None  # type: ignore[index]
+        self.ferry: Ferry | None = rulings[0].ferry if single else None  # type: ignore[index]
 
 
 class Desk:
@@ -110,6 +115,9 @@ class Desk:
                 entry = way.turnstile.enter(self.meet(exchange))
         elif way.free:
             entry = Entry(self.version)
+        elif way.ferry is not None and not self.lodge.listeners:
+            self.cross(exchange, way.ferry, inlet)
+            return
         else:
             found = self.keeper.glance(self.meet(exchange))
             if type(found) is Entry:
@@ -120,6 +128,25 @@ class Desk:
         if self.lodge.listeners:
             self.lodge.tell(entry)
         self.usher(exchange, entry)
+
+    def cross(self, exchange: Exchange, ferry: Ferry, inlet: Any) -> None:
+        """Ask a rule that counts on a server."""
+        if ferry.near and not inlet.trusted:
+            question = ferry.cross(inlet.key, None)
+        else:
+            question = ferry.enter(self.meet(exchange))  # type: ignore[assignment]
+        inlet.deadline = 0
+        courier = Courier(exchange, question, self.arrive)
+        exchange.task = courier
+        courier.step()
+
+    def arrive(self, exchange: Exchange, answer: Any) -> None:
+        """A rule that was asked on a server has answered, or it could not be asked."""
+        exchange.task = None
+        if type(answer) is Entry:
+            self.usher(exchange, answer)
+        else:
+            self.errands.baffle(exchange, answer)
 
     def meet(self, exchange: Exchange) -> Any:
         """A request as rules and routes ask about it; one that nobody asks about is not made."""

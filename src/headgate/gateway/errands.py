@@ -71,10 +71,7 @@ class Errands:
         if spot is None:
             return None
         rulings = desk.book.meant(spot.method, spot.path)
-        single = rulings is not None and len(rulings) == 1
-        turnstile = rulings[0].turnstile if single else None
-        road = desk.roads.meant(spot.method, spot.path)
-        way = Way(spot, turnstile, rulings == (), road)
+        way = Way(spot, rulings, desk.roads.meant(spot.method, spot.path))
         if len(target) <= LONGEST and target.startswith(b"/"):
             if len(desk.ways) >= REMEMBERED:
                 desk.ways.clear()
@@ -102,13 +99,17 @@ class Errands:
     async def _enter(self, exchange: Exchange, found: Awaitable[Entry]) -> None:
         try:
             entry = await found
-        except Exception:
-            logger.exception("rules could not be asked; the request is answered with a 503")
+        except Exception as problem:
             exchange.task = None
-            self.object(exchange, 503)
+            self.baffle(exchange, problem)
             return
         exchange.task = None
         self.desk.usher(exchange, entry)
+
+    def baffle(self, exchange: Exchange, problem: BaseException) -> None:
+        """Answer where rules could not be asked at all."""
+        logger.error("rules could not be asked; the answer is 503", exc_info=problem)
+        self.object(exchange, 503)
 
     def refuse(self, exchange: Exchange, entry: Entry) -> None:
         """Answer for the rule that said no."""

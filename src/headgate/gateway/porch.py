@@ -20,6 +20,8 @@ logger = logging.getLogger("headgate.gateway")
 
 # How long a proxy may take to say it.
 PATIENCE = 3.0
+# Seconds until it is tried again to take somebody in, after it could not be.
+REST = 1.0
 
 
 class Porch:
@@ -39,19 +41,31 @@ class Porch:
         self._desk = desk
         self._loop = loop
         self._tasks: set[asyncio.Task[None]] = set()
-        loop.add_reader(line.fileno(), self._accept)
+        self._later: asyncio.TimerHandle | None = None
+        self._begin()
 
     def close(self) -> None:
         """Take nobody in any more."""
+        if self._later is not None:
+            self._later.cancel()
         self._loop.remove_reader(self._line.fileno())
         self._line.close()
         for task in self._tasks:
             task.cancel()
 
+    def _begin(self) -> None:
+        self._loop.add_reader(self._line.fileno(), self._accept)
+
     def _accept(self) -> None:
         try:
             guest, address = self._line.accept()
-        except OSError:
+        except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+            return
+        except OSError as problem:
+            # There are too many files open; who waits in line would wake us up at once.
+            logger.warning("no connection can be taken in: %s", problem)
+            self._loop.remove_reader(self._line.fileno())
+            self._later = self._loop.call_later(REST, self._begin)
             return
         guest.setblocking(False)
         peer = address[0] if isinstance(address, tuple) else ""
@@ -71,7 +85,8 @@ class Porch:
         except BaseException:
             guest.close()
             raise
-        await self._hand(guest, said.source if said.kind == "address" else peer)
+        # Of who came to the proxy by a unix socket there is no address.
+        await self._hand(guest, said.source if said.kind in ("address", "unix") else peer)
 
     def _trust(self, peer: str) -> None:
         if not self._desk.manners.client.meet(peer)[1]:
@@ -86,20 +101,18 @@ class Porch:
             logger.info("TLS with %s failed: %s", peer, problem)
 
     async def _listen(self, guest: socket.socket) -> Proxied:
-        # Wake up only for more than was seen already.
-        seen = 0
+        heard = b""
         while True:
-            guest.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, seen + 1)
             await self._readable(guest)
             data = guest.recv(LONGEST_BINARY, socket.MSG_PEEK)
-            said, size = parse(data)
-            if said is not None:
-                guest.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
-                guest.recv(size)
-                return said
-            if len(data) <= seen:
+            if not data:
                 raise ProxyError("it hung up in the middle")
-            seen = len(data)
+            said, size = parse(heard + data)
+            # As long as the header has no end, there is nothing behind it.
+            taken = len(data) if said is None else size - len(heard)
+            heard += guest.recv(taken)
+            if said is not None:
+                return said
 
     async def _readable(self, guest: socket.socket) -> None:
         ready: asyncio.Future[None] = self._loop.create_future()

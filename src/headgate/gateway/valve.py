@@ -19,7 +19,7 @@ class Valve:
 
     __slots__ = (
         "_ended", "_entry", "_errands", "_exchange", "_framed", "_parts", "_running", "_size",
-        "_stuffed", "last",
+        "last",
     )  # fmt: skip
 
     def __init__(self, errands: Any, exchange: Exchange, entry: Entry) -> None:
@@ -28,7 +28,7 @@ class Valve:
         self._entry = entry
         self._parts: deque[bytes] = deque()
         self._size = 0
-        self._framed = self._ended = self._running = self._stuffed = False
+        self._framed = self._ended = self._running = False
         self.last = b""
 
     @property
@@ -44,7 +44,6 @@ class Valve:
         self._size += len(part)
         self._start()
         if self._size > ROOM and self._exchange.outlet is not None:
-            self._stuffed = True
             self._exchange.outlet.pause()
 
     def finish(self) -> None:
@@ -55,8 +54,7 @@ class Valve:
     def resume(self) -> None:
         """The client takes in more again."""
         self._start()
-        if not self._stuffed and self._exchange.outlet is not None:
-            self._exchange.outlet.resume()
+        self._relieve()
 
     def close(self) -> None:
         """Nobody wants the rest."""
@@ -76,10 +74,7 @@ class Valve:
         inlet = exchange.inlet
         while self._parts and not inlet.clogged:
             await self._pass(self._parts.popleft())
-            if self._stuffed and self._size < ROOM // 2 and not inlet.clogged:
-                self._stuffed = False
-                if exchange.outlet is not None:
-                    exchange.outlet.resume()
+            self._relieve()
         self._running = False
         exchange.task = None
         if self._parts:
@@ -99,3 +94,9 @@ class Valve:
             await self._errands.desk.keeper.pour(entry, len(piece))
             inlet.write(b"%x\r\n%b\r\n" % (len(piece), piece) if self._framed else piece)
             self._size -= len(piece)
+
+    def _relieve(self) -> None:
+        # Have the server go on, if there is room for what it says.
+        outlet = self._exchange.outlet
+        if outlet is not None and self._size < ROOM // 2 and not self._exchange.inlet.clogged:
+            outlet.resume()

@@ -6,7 +6,7 @@ adds little to it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from headgate.rules.live.entry import Entry
@@ -14,18 +14,26 @@ from headgate.rules.live.turnstile import Turnstile
 
 
 class Ferry:
-    """Lets requests past one ruling that has to be awaited, under the rules of one version."""
+    """Lets requests past one ruling that has to be awaited, under the rules of one version.
 
-    __slots__ = ("_turnstile",)
+    `near` is as with a turnstile: then nothing but the key of its client has to be known of one.
+    """
+
+    __slots__ = ("_turnstile", "near")
 
     def __init__(self, ruling: Any, version: str, plan: Callable[[Any], str]) -> None:
         self._turnstile = Turnstile(ruling, version, plan)
+        self.near = self._turnstile.near
 
-    async def enter(self, request: Any) -> Entry:
+    def enter(self, request: Any) -> Awaitable[Entry]:
         """Decide about a request."""
         gate = self._turnstile
+        return self.cross("" if gate.key is None else gate.key(request), request)
+
+    async def cross(self, key: str, request: Any) -> Entry:
+        """Decide about a request whose key is known; if it is `near`, it need not be there."""
+        gate = self._turnstile
         entry = Entry(gate.version)
-        key = "" if gate.key is None else gate.key(request)
         lane = gate.lead(entry, key, request)
         if lane is None:
             return entry
