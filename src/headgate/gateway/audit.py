@@ -11,6 +11,7 @@ import json
 import logging
 import secrets
 import sys
+from contextlib import suppress
 from datetime import UTC, datetime
 from math import inf
 from typing import IO, Any
@@ -74,7 +75,9 @@ class Audit:
     def close(self) -> None:
         """Close the file."""
         if self._file is not None and self._file is not sys.stdout:
-            self._file.close()
+            # What could not be written before cannot be now.
+            with suppress(OSError):
+                self._file.close()
 
     def _put(self, line: str) -> None:
         if self._file is None:

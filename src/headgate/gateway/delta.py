@@ -27,6 +27,7 @@ class Delta:
 
     def settle(self, gateway: Gateway) -> None:
         """Go by these terms from now on."""
+        self.check(gateway)
         known = self.groups
         groups = {name: Group(name, one, self._clock) for name, one in gateway.groups.items()}
         for name, group in groups.items():
@@ -38,6 +39,12 @@ class Delta:
         self.groups = groups
         self.roads = Roads(gateway.routes, groups, gateway.timeouts, self._clock)
         self._watch()
+
+    def check(self, gateway: Gateway) -> None:
+        """Raise what would go wrong with these terms; nothing changes."""
+        for upstream in gateway.groups.values():
+            if any(place.scheme == "https" for place in upstream.places):
+                self._dialer.context(upstream.tls)
 
     def sweep(self, now: int) -> None:
         """Close connections that nobody uses, and count what was asked."""

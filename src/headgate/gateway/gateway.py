@@ -25,7 +25,7 @@ from headgate.gateway.lobby import Lobby
 from headgate.gateway.wire.house import House
 from headgate.measures import FOREVER, MILLION
 from headgate.rules.live.gatekeeper import AsyncGatekeeper
-from headgate.rules.live.lodge import Source
+from headgate.rules.live.lodge import Source, read
 from headgate.rules.model.gateway import Gateway as Terms
 from headgate.rules.model.rules import Rules
 
@@ -87,14 +87,14 @@ class Gateway:
 
     def change(self, source: Source) -> Rules:
         """Go by other rules and routes; raises, and changes nothing, if they are bad."""
-        before = self.keeper.rules
-        rules = self.keeper.change(source)
-        try:
-            self._settle()
-        except BaseException:
-            self.keeper.change(before)
-            self._settle()
-            raise
+        rules = read(source)
+        terms = told(rules)
+        # What would go wrong goes wrong here.
+        self._delta.check(terms)
+        if terms.audit != self._audit.terms:
+            Audit(terms.audit, self.clock).close()
+        self.keeper.change(rules)
+        self._settle()
         return rules
 
     def status(self) -> dict[str, Any]:
@@ -152,13 +152,13 @@ class Gateway:
 
     @property
     def _terms(self) -> Terms:
-        terms: Terms = self.keeper.rules.gateway
-        return terms
+        return told(self.keeper.rules)
 
     def _settle(self) -> None:
         # Make ready what the rules in force say of a gateway.
-        terms, desk = self._terms, self._desk
+        desk = self._desk
         self._settled = self.keeper.lodge.book
+        terms = self._terms
         self._delta.settle(terms)
         desk.roads = self._delta.roads
         desk.errands.refresh()
@@ -196,3 +196,14 @@ class Gateway:
             self._settle()
         except Exception:
             logger.exception("the new rules count, but not all they say of the gateway does")
+
+
+def told(rules: Rules) -> Terms:
+    """What rules say of a gateway."""
+    terms: Terms | None = rules.gateway
+    if terms is None:
+        raise ValueError(
+            "the rules say nothing of a gateway; add a section such as "
+            "gateway: {routes: [{upstream: http://127.0.0.1:9000}]}"
+        )
+    return terms

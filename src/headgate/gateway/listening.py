@@ -15,6 +15,7 @@ from headgate.gateway.desk import Desk
 from headgate.gateway.porch import Porch
 from headgate.gateway.wire.house import House
 from headgate.gateway.wire.inlet import Inlet
+from headgate.measures import MILLION
 from headgate.rules.model.place import Place
 
 BACKLOG = 2048
@@ -55,13 +56,17 @@ class Listener:
     async def open(self, loop: asyncio.AbstractEventLoop) -> None:
         """Take clients in."""
         tls = self._listen.tls
-        secure = None if tls is None else context(tls)
+        secure: dict[str, Any] = {}
+        if tls is not None:
+            # Who does not even greet is not waited for longer than for a head.
+            patience = self._house.until_head / MILLION
+            secure = {"ssl": context(tls), "ssl_handshake_timeout": patience}
         if self._listen.proxy_protocol:
             self._line.listen(BACKLOG)
             self._server = Porch(self._line, self._make, secure, self._desk, loop)
             return
         make: Any = self._make
-        options: dict[str, Any] = {"sock": self._line, "ssl": secure, "backlog": BACKLOG}
+        options: dict[str, Any] = {"sock": self._line, "backlog": BACKLOG, **secure}
         if not self._unix:
             self._server = await loop.create_server(make, **options)
             return

@@ -32,15 +32,18 @@ def relay(exchange: Exchange, manners: Manners) -> bytes:
     proto = joined(exchange, b"x-forwarded-proto") or inlet.scheme.encode("ascii")
     host = joined(exchange, b"x-forwarded-host") or exchange.host
     lines = []
-    if manners.client.header == "forwarded":
+    header = manners.client.header
+    if header == "forwarded":
         before = joined(exchange, b"forwarded")
         here = b"for=%b;proto=%b" % (node(said), inlet.scheme.encode("ascii"))
         lines += [b"forwarded: ", before + b", " + here if before else here, END]
-        # Others may have written what the proxy does not.
-        found = exchange.request.address.encode("ascii")
-        before, proto, host = found, inlet.scheme.encode("ascii"), exchange.host
-    else:
+        proto, host = inlet.scheme.encode("ascii"), exchange.host
+    if header == "x-forwarded-for":
         before = joined(exchange, b"x-forwarded-for")
+    else:
+        # Others may have written what the proxy does not.
+        before = exchange.request.address.encode("ascii")
+        before = b"" if before == said else before
     lines += [b"x-forwarded-for: ", before + b", " + said if before else said, END]
     lines += [b"x-forwarded-proto: ", proto, END, b"x-forwarded-host: ", host, END]
     return b"".join(lines)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-import ssl
 from collections.abc import Callable
 from typing import Any
 
@@ -31,7 +30,7 @@ class Porch:
         self,
         line: socket.socket,
         make: Callable[[str | None], Any],
-        secure: ssl.SSLContext | None,
+        secure: dict[str, Any],
         desk: Desk,
         loop: asyncio.AbstractEventLoop,
     ) -> None:
@@ -95,7 +94,7 @@ class Porch:
     async def _hand(self, guest: socket.socket, peer: str) -> None:
         try:
             await self._loop.connect_accepted_socket(
-                lambda: self._make(peer), guest, ssl=self._secure
+                lambda: self._make(peer), guest, **self._secure
             )
         except OSError as problem:
             logger.info("TLS with %s failed: %s", peer, problem)

@@ -1,10 +1,12 @@
 # C types of house.py, for Cython.
 cimport cython
+from headgate.gateway.wire.scroll cimport Scroll
 
 
 @cython.final
 cdef class House:
     cdef public object basin
+    cdef public Scroll scroll
     cdef public long long now
     cdef public long long head
     cdef public long long lines

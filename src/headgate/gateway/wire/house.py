@@ -5,6 +5,7 @@ The time is told by whoever looks at the clock now and then; nothing here asks f
 
 from __future__ import annotations
 
+from headgate.gateway.wire.scroll import Scroll
 from headgate.measures import FOREVER
 
 MILLION = 1_000_000
@@ -16,7 +17,7 @@ class House:
     """What connections are held to. Times are microseconds, `now` is about what time it is."""
 
     __slots__ = (
-        "basin", "body", "head", "lines", "now", "requests", "until_body", "until_closed",
+        "basin", "body", "head", "lines", "now", "requests", "scroll", "until_body", "until_closed",
         "until_head", "until_idle", "until_sent",
     )  # fmt: skip
 
@@ -28,6 +29,8 @@ class House:
         # how long is waited for it to hang up.
         self.until_head = self.until_body = self.until_idle = self.until_sent = FOREVER
         self.until_closed = 2 * MILLION
+        # What is told to clients is put together on it, one answer after another.
+        self.scroll = Scroll()
         self.refill()
 
     def refill(self) -> None:

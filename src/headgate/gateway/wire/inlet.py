@@ -301,7 +301,7 @@ class Inlet:
         if self.queue:
             self.start(self.queue[0])
             return
-        if self.latest is None:
+        if self.latest is None or self.latest is exchange:
             self.phase = IDLE
             self.deadline = self.house.now + self.house.until_idle
         else:

@@ -28,7 +28,7 @@ cdef class Outlet:
     cdef public object transport
     cdef object put
     cdef public Exchange exchange
-    cdef Scroll scroll
+    cdef bytes rest
     cdef public bint sound
     cdef public bint heard
     cdef public long long served
@@ -57,7 +57,7 @@ cdef class Outlet:
     cdef begin(self)
     cpdef send(self, Exchange exchange, bytes head)
     cpdef write(self, bytes data)
-    @cython.locals(inlet=Inlet)
+    @cython.locals(inlet=Inlet, scroll=Scroll)
     cdef read(self, Exchange exchange, data)
     @cython.locals(size=cython.longlong, inlet=Inlet)
     cdef carry(self, Exchange exchange, data)

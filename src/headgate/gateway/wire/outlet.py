@@ -24,7 +24,6 @@ from headgate.gateway.wire.names import (
     meaning,
 )
 from headgate.gateway.wire.parsers import HttpParserError, HttpParserUpgrade, HttpResponseParser
-from headgate.gateway.wire.scroll import Scroll
 
 # A server that says more than this before its body does not say anything.
 MOST = 1000
@@ -48,7 +47,7 @@ class Outlet:
     __slots__ = (
         "bare", "coded", "dirty", "ended", "exchange", "expires", "feed", "framed", "fresh",
         "heard", "house", "lasting", "left", "length", "lines", "lost", "parser", "paused", "put",
-        "scroll", "served", "server", "sound", "status", "through", "ties", "trailers", "transport",
+        "rest", "served", "server", "sound", "status", "through", "ties", "trailers", "transport",
         "upgrade", "weight",
     )  # fmt: skip
 
@@ -57,8 +56,8 @@ class Outlet:
         self.house = house
         self.transport: Any = None
         self.exchange: Exchange | None = None
-        # What is not sent yet of the answer.
-        self.scroll = Scroll()
+        # A head that has not come to its end.
+        self.rest = b""
         self.sound = True
         self.heard = self.lost = self.paused = self.through = False
         self.served = self.expires = 0
@@ -140,11 +139,17 @@ class Outlet:
 
     def flush(self, exchange: Exchange) -> None:
         """Send what is here of an answer whose body is still to come."""
-        if self.left > 0 and self.scroll.size > 0:
-            exchange.inlet.write(self.scroll.take())
+        if self.left > 0 and self.house.scroll.size > 0:
+            exchange.inlet.write(self.house.scroll.take())
 
     def read(self, exchange: Exchange, data: Bytes) -> None:
         """Have an answer parsed, and tell the client what was understood."""
+        scroll = self.house.scroll
+        # All connections write on it in turn. Nobody leaves anything there but who failed badly.
+        scroll.take()
+        if self.rest:
+            scroll.add(self.rest)
+            self.rest = b""
         try:
             self.feed(data)
         except HttpParserUpgrade as upgrade:
@@ -161,6 +166,7 @@ class Outlet:
             self.sound = False
         if self.fresh and not self.ended:
             # A head without an end is none.
+            self.rest = scroll.take()
             self.weight += len(data)
             if self.weight > HEAVIEST:
                 self.fail(exchange)
@@ -172,9 +178,9 @@ class Outlet:
                 self.left = self.length - exchange.size
                 self.dirty = True
                 return
-        if self.scroll.size > 0:
+        if scroll.size > 0:
             inlet = exchange.inlet
-            inlet.write(self.scroll.take())
+            inlet.write(scroll.take())
         if self.ended:
             self.release(exchange)
 
@@ -191,8 +197,8 @@ class Outlet:
         if size < SCANT:
             # What waits for a client would keep a whole basin.
             data = bytes(data)
-        if self.scroll.size > 0:
-            inlet.splice([self.scroll.take(), data])
+        if self.house.scroll.size > 0:
+            inlet.splice([self.house.scroll.take(), data])
         else:
             inlet.write(data)
         if size >= SCANT and inlet.behind():
@@ -221,10 +227,10 @@ class Outlet:
         if not self.fresh:
             self.trail(name, value, kind)
         elif kind == PLAIN:
-            self.scroll.line(name, value)
+            self.house.scroll.line(name, value)
         elif kind == LENGTH:
             self.length = int(value)
-            self.scroll.line(name, value)
+            self.house.scroll.line(name, value)
         elif kind == CODING:
             if self.coded or value.strip().lower() != b"chunked":
                 # Nobody asked for any other.
@@ -235,13 +241,13 @@ class Outlet:
         elif kind == UPGRADE:
             self.upgrade = value
         elif kind != HOP:
-            self.scroll.line(name, value)
+            self.house.scroll.line(name, value)
 
     def head(self) -> None:
         """Begin to tell of an answer."""
         self.status = self.parser.get_status_code()
         line = LINES.get(self.status)
-        self.scroll.add(b"HTTP/1.1 %d \r\n" % self.status if line is None else line)
+        self.house.scroll.add(b"HTTP/1.1 %d \r\n" % self.status if line is None else line)
 
     def trail(self, name: bytes, value: bytes, kind: int) -> None:
         """Take a header that comes after the body."""
@@ -258,7 +264,7 @@ class Outlet:
             self.head()
         self.fresh = False
         if self.ties and self.ties not in LOOSE:
-            self.scroll.add(freed(self.scroll.take(), self.ties))
+            self.house.scroll.add(freed(self.house.scroll.take(), self.ties))
         if self.status < 200:
             self.inform(exchange, self.status)
         else:
@@ -266,7 +272,7 @@ class Outlet:
 
     def inform(self, exchange: Exchange, status: int) -> None:
         """Pass on what is said before the answer; what was asked for by the gateway is kept."""
-        scroll = self.scroll
+        scroll = self.house.scroll
         if status < 100 or self.length > 0 or self.coded:
             # There is no such status, or it has no body.
             raise ValueError
@@ -293,7 +299,7 @@ class Outlet:
                 raise ValueError
         exchange.status = status
         exchange.begun = True
-        scroll = self.scroll
+        scroll = self.house.scroll
         if exchange.entry.owing:
             # Somebody may ask for its headers.
             exchange.told = scroll.take()
@@ -316,13 +322,13 @@ class Outlet:
             # The parser waits for a body that does not come.
             self.bare = self.ended = self.dirty = True
             if self.length == NONE and self.coded:
-                self.scroll.add(FRAMED)
+                self.house.scroll.add(FRAMED)
         elif status in (204, 304):
             self.bare = True
         elif self.length == NONE:
             self.framed = not exchange.old
             if self.framed:
-                self.scroll.add(FRAMED)
+                self.house.scroll.add(FRAMED)
             else:
                 exchange.keep = False
 
@@ -335,7 +341,7 @@ class Outlet:
         if exchange.valve is not None:
             exchange.valve.take(part, self.framed)
             return
-        scroll = self.scroll
+        scroll = self.house.scroll
         if self.framed:
             scroll.add(b"%x\r\n" % len(part))
             scroll.add(part)
@@ -357,7 +363,7 @@ class Outlet:
             if exchange.valve is not None:
                 exchange.valve.last = last
             else:
-                self.scroll.add(last)
+                self.house.scroll.add(last)
 
     def release(self, exchange: Exchange) -> None:
         """The answer is complete: let go of it, and be there for another if all is well."""
@@ -382,8 +388,8 @@ class Outlet:
         """Both sides speak otherwise from now on: bytes are passed on as they are."""
         self.through = True
         self.sound = exchange.keep = False
-        self.scroll.add(rest)
-        exchange.inlet.write(self.scroll.take())
+        self.house.scroll.add(rest)
+        exchange.inlet.write(self.house.scroll.take())
         exchange.inlet.tunnel(self)
 
     def fail(self, exchange: Exchange) -> None:
@@ -408,8 +414,8 @@ class Outlet:
         elif complete and self.length == NONE and exchange.begun:
             # Without a length, the end of the connection is the end of the answer.
             self.on_message_complete()
-            if self.scroll.size > 0:
-                exchange.inlet.write(self.scroll.take())
+            if self.house.scroll.size > 0:
+                exchange.inlet.write(self.house.scroll.take())
             self.release(exchange)
         else:
             self.fail(exchange)

@@ -50,6 +50,8 @@ class Scroll:
 
     def take(self) -> bytes:
         """All of it; nothing is left."""
+        if self.size == 0:
+            return b""
         if cython.compiled:
             found: bytes = read(self.page, self.size)
         else:
