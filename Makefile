@@ -27,12 +27,15 @@ SOURCES := pyproject.toml setup.py MANIFEST.in \
 	$(shell find src -name '*.py' -o -name '*.pxd' -o -name '*.lua' -o -name '*.txt' -o -name py.typed)
 PYTEST := $(VENV)/bin/python -m pytest -n $(JOBS)
 
-.PHONY: help run test check bench soak twins plots clean
+.PHONY: help run burst test check bench soak twins plots clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 14
 
-run: $(PACKAGE) ## a burst against every algorithm, drawn in the terminal
+run: $(PACKAGE) ## a gateway in front of a small service, and what its rules do, live
+	@$(VENV)/bin/python examples/demo.py
+
+burst: $(PACKAGE) ## a burst against every algorithm, drawn in the terminal
 	@$(VENV)/bin/python examples/burst.py
 
 # The source tree never holds compiled modules, so PYTHONPATH=src is the interpreted form. What is about
@@ -42,6 +45,7 @@ FORMLESS := $(addprefix --ignore tests/,servers permits pacer retry adaptive gua
 	$(addprefix rules/,clients documents matching model review watch) \
 	$(addprefix adapters/,asgi django fastapi flask grpc outgoing wsgi) \
 	$(addprefix adapters/test_,annex.py finders.py gone.py keyless.py stale.py switch.py) \
+	gateway/upstreams gateway/workers \
 	cli examples testing/test_trial.py \
 	conformance/test_differential.py conformance/test_laws.py limiter/test_types.py)
 
@@ -104,13 +108,14 @@ $(PACKAGE): $(SOURCES) | $(VENV)/bin/python
 	  "installed,", "compiled" if headgate.COMPILED else "interpreted")'
 	@touch $@
 
-# Valkey comes with the tools. Redis and wrk are Debian's: without them, or the right to install it, the tests
-# that need it are skipped and say so; in continuous integration they fail.
+# Valkey comes with the tools. Redis, nginx, wrk and Chromium are Debian's: without them, or the right to
+# install them, the tests that need one are skipped and say so; in continuous integration they fail.
+DEBIAN := redis-server redis-tools wrk nginx-light chromium
 $(TOOLS): pyproject.toml | $(PACKAGE)
 	$(VENV)/bin/python $(PIP) "headgate[dev]"
-	@{ command -v redis-server && command -v wrk; } >/dev/null || { apt-get update -qq && \
-	  apt-get install -y -qq --no-install-recommends redis-server redis-tools wrk; } >/dev/null 2>&1 || \
-	  echo "redis-server and wrk are not here and cannot be installed: what needs them is skipped."
+	@{ command -v redis-server && command -v wrk && command -v nginx && command -v chromium; } >/dev/null || \
+	  { apt-get update -qq && apt-get install -y -qq --no-install-recommends $(DEBIAN); } >/dev/null 2>&1 || \
+	  echo "Not all of $(DEBIAN) is here, and it cannot be installed: what needs it is skipped."
 	@touch $@
 
 $(BENCH)/.package: $(SOURCES) benchmarks/requirements.txt

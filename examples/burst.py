@@ -1,6 +1,6 @@
 """A burst against every algorithm, drawn in the terminal.
 
-Run it with `make run`. First a simulation: a hundred requests arrive in one second, then twenty a
+Run it with `make burst`. First a simulation: a hundred requests arrive in one second, then twenty a
 second for five more, and seven limits of ten a second say who goes in. The clock is moved by hand,
 so six seconds pass in no time and come out the same every time. Then two seconds on the machine's
 own clock: twenty callers wait in line.

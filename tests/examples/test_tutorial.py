@@ -13,6 +13,8 @@ from pathlib import Path
 from shutil import which
 
 import headgate
+from headgate import SharedStore
+from headgate.gateway.workers.orders import Orders
 from headgate.rules.model.rules import Rules
 from tests.examples.pages import Step, blocks, steps
 from tests.servers.keeper import keeper
@@ -124,6 +126,8 @@ class Reader:
                 process.kill()
             process.wait(20)
             keeper().forget(room, process)
+        # Where its workers counted, as the file names no store.
+        SharedStore(Orders(str(self.rules)).sharing().spare.removeprefix("shared://")).remove()
 
 
 def test_the_tutorial_shows_what_one_gets() -> None:

@@ -1,8 +1,8 @@
 """The colour budget: few lines of the package are there twice, once with `await`.
 
 At most 50 in what decides how often, 60 in what holds, breaks, paces and guards, and 80 in rules
-and adapters, which speak to frameworks of either colour. A gateway has one colour; that a few of its
-lines look alike is chance.
+and adapters, which speak to frameworks of either colour. A gateway has one colour; that a few of
+its lines look alike is chance.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 cimport cython
 from headgate.gateway.courier cimport Courier
 from headgate.gateway.road cimport Road
+from headgate.gateway.way cimport Way
 from headgate.gateway.upstreams.server cimport Server
 from headgate.gateway.wire.exchange cimport Exchange
 from headgate.gateway.wire.house cimport House
@@ -16,15 +17,6 @@ cdef long TUNNEL
 cdef long WAITING
 cdef long FAILURE
 cdef long SUCCESS
-
-
-@cython.final
-cdef class Way:
-    cdef public object spot
-    cdef public Turnstile turnstile
-    cdef public Ferry ferry
-    cdef public bint free
-    cdef public Road road
 
 
 @cython.final

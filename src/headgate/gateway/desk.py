@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from headgate.gateway.courier import Courier
-from headgate.gateway.spots import Spot
 from headgate.gateway.visitor import Envoy, Visitor
+from headgate.gateway.way import Way
 from headgate.gateway.wire.exchange import Exchange
 from headgate.gateway.wire.house import House
 from headgate.gateway.wire.lines import CLOSE, CONTINUE, KEEP, LINES
@@ -20,33 +20,10 @@ from headgate.gateway.wire.phases import ANSWERING, TUNNEL, WAITING
 from headgate.gateway.wire.scroll import Scroll
 from headgate.rules.live.entry import Entry
 from headgate.rules.live.ferry import Ferry
-from headgate.rules.live.turnstile import Turnstile
 from headgate.window import FAILURE, SUCCESS
 
-# So many targets are remembered, of at most so many bytes.
-REMEMBERED = 10_000
-LONGEST = 256
 # What may be sent again without being done twice.
 REPEATABLE = frozenset({b"GET", b"HEAD", b"OPTIONS", b"PUT", b"DELETE"})
-
-
-class Way:
-    """What is known of all requests with the same method and target.
-
-    `rulings` are those that all of them meet, or None. A `turnstile` or a `ferry` is what they pass
-    if that is all that rules will, and `free` are those that meet none. `road` is where they go, if
-    that is the same for all.
-    """
-
-    __slots__ = ("ferry", "free", "road", "spot", "turnstile")
-
-    def __init__(self, spot: Spot, rulings: tuple[Any, ...] | None, road: Any) -> None:
-        self.spot = spot
-        self.road = road
-        self.free = rulings == ()
-        single = rulings is not None and len(rulings) == 1
-        self.turnstile: Turnstile | None = rulings[0].turnstile if single else None  # type: ignore[index]
-        self.ferry: Ferry | None = rulings[0].ferry if single else None  # type: ignore[index]
 
 
 class Desk:

@@ -13,11 +13,12 @@ from headgate.adapters.arrivals import Reception
 from headgate.gateway import spots
 from headgate.gateway.audit import Audit
 from headgate.gateway.complaints import complaint
-from headgate.gateway.desk import LONGEST, REMEMBERED, Desk, Way
+from headgate.gateway.desk import Desk
 from headgate.gateway.dialer import Dialer
 from headgate.gateway.origins import relay
 from headgate.gateway.upstreams.server import Server
 from headgate.gateway.valve import Valve
+from headgate.gateway.way import LONGEST, REMEMBERED, Way
 from headgate.gateway.wire.exchange import NONE, Exchange
 from headgate.gateway.wire.names import MEANINGS
 from headgate.gateway.wire.outlet import Outlet

@@ -57,6 +57,7 @@ cdef class Outlet:
     cdef begin(self)
     cpdef send(self, Exchange exchange, bytes head)
     cpdef write(self, bytes data)
+    cdef bint parse(self, Exchange exchange, data) except -1
     @cython.locals(inlet=Inlet, scroll=Scroll)
     cdef read(self, Exchange exchange, data)
     @cython.locals(size=cython.longlong, inlet=Inlet)

@@ -150,20 +150,8 @@ class Outlet:
         if self.rest:
             scroll.add(self.rest)
             self.rest = b""
-        try:
-            self.feed(data)
-        except HttpParserUpgrade as upgrade:
-            if self.ended:
-                self.turn(exchange, bytes(data[upgrade.args[0] :]))
-            else:
-                self.fail(exchange)
+        if not self.parse(exchange, data):
             return
-        except HttpParserError:
-            if not self.ended:
-                self.fail(exchange)
-                return
-            # What follows an answer that is complete is nobody's.
-            self.sound = False
         if self.fresh and not self.ended:
             # A head without an end is none.
             self.rest = scroll.take()
@@ -183,6 +171,24 @@ class Outlet:
             inlet.write(scroll.take())
         if self.ended:
             self.release(exchange)
+
+    def parse(self, exchange: Exchange, data: Bytes) -> bool:
+        """Whether the parser has understood; if not, what follows from that is done."""
+        try:
+            self.feed(data)
+        except HttpParserUpgrade as upgrade:
+            if self.ended:
+                self.turn(exchange, bytes(data[upgrade.args[0] :]))
+            else:
+                self.fail(exchange)
+            return False
+        except HttpParserError:
+            if not self.ended:
+                self.fail(exchange)
+                return False
+            # What follows an answer that is complete is nobody's.
+            self.sound = False
+        return True
 
     def carry(self, exchange: Exchange, data: Bytes) -> None:
         """Pass on a part of a body without looking at it."""

@@ -27,8 +27,8 @@ class Ferry:
 
     def enter(self, request: Any) -> Awaitable[Entry]:
         """Decide about a request."""
-        gate = self._turnstile
-        return self.cross("" if gate.key is None else gate.key(request), request)
+        read = self._turnstile.key
+        return self.cross("" if read is None else read(request), request)
 
     async def cross(self, key: str, request: Any) -> Entry:
         """Decide about a request whose key is known; if it is `near`, it need not be there."""

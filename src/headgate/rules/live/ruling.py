@@ -64,6 +64,9 @@ class Crowd:
 class Ruling:
     """One rule, ready to be asked about requests."""
 
+    turnstile: Turnstile | None
+    ferry: Ferry | None
+
     def __init__(self, rule: Rule, plans: Mapping[str, Any], shelf: Shelf, era: int) -> None:
         self.rule = rule
         self.name: str = rule.name
@@ -93,10 +96,8 @@ class Ruling:
         self._enforced = round(rule.rollout * 10_000) if rule.mode == "enforce" else 0
         self._lanes: dict[str, Lane] = {}
         self.simple = self._simple()
-        # The short way in, where there is one.
-        self.turnstile: Turnstile | None = None
-        # The same, if what counts is far away.
-        self.ferry: Ferry | None = None
+        # The short way in, where there is one, and the same if what counts is far away.
+        self.turnstile = self.ferry = None
         self.tally: Tally = shelf.thing(era, "tally", rule.name, None, Tally)
         # Where every key goes, once it is known, if neither plans nor overrides tell them apart.
         self.main: Lane | None = None
