@@ -19,7 +19,7 @@ BLANK = b"\r\n\r\n"
 
 
 class Backing:
-    """A server of this machine.
+    r"""A server of this machine.
 
     with Backing() as server:
         caller = server.take()

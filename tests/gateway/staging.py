@@ -88,6 +88,10 @@ class Stage:
         self.clock.advance(seconds)
         self.running.call(tick(self.gateway))
 
+    def change(self, rules: Any) -> None:
+        """Have the gateway go by other rules."""
+        self.running.call(change(self.gateway, rules))
+
     def held(self) -> Held:
         """What the gateway has in hand."""
         return self.running.call(held(self.gateway))
@@ -123,6 +127,10 @@ async def tick(gateway: Any) -> None:
     gateway._tick()
 
 
+async def change(gateway: Any, rules: Any) -> None:
+    gateway.change(rules)
+
+
 async def held(gateway: Any) -> Held:
     status = gateway.status()
     busy = sum(one["busy"] for group in status["upstreams"].values() for one in group.values())
@@ -132,4 +140,3 @@ async def held(gateway: Any) -> Held:
         if lane is not None and lane.bulkhead is not None:
             places += lane.bulkhead.inside()
     return Held(status["connections"], busy, places, len(gateway._desk.errands.tasks))
-

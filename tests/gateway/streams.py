@@ -153,9 +153,7 @@ def upload(
 ) -> Receiving:
     """Send one."""
     with connect() as client:
-        client.sendall(
-            b"POST /a HTTP/1.1\r\nHost: a.test\r\n" + framing(size, chunked) + BLANK
-        )
+        client.sendall(b"POST /a HTTP/1.1\r\nHost: a.test\r\n" + framing(size, chunked) + BLANK)
         sending = Sending(client, framed(size, chunked))
         caller = server.take()
         pause(sending)

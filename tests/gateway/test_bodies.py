@@ -163,7 +163,8 @@ def test_chunks_and_trailers_go_up_as_they_are_meant(
             heard += caller.read(1)
         caller.say(FINE)
 
-        joined = PLAIN if cut else b"1\r\na\r\n1\r\nb\r\n1\r\nc\r\n1\r\nd\r\n1\r\ne\r\n" + PLAIN[15:]
+        parts = b"1\r\na\r\n1\r\nb\r\n1\r\nc\r\n1\r\nd\r\n1\r\ne\r\n"
+        joined = PLAIN if cut else parts + PLAIN[15:]
         assert heard == joined
         answer = talk.hear()
         assert answer is not None

@@ -237,7 +237,8 @@ NARROW = {"name": "narrow", "concurrent": 1, "over": "wait 2h"}
 def test_a_client_may_leave_while_a_rule_makes_it_wait(
     rule: dict[str, Any], body: bytes, abrupt: bool, server: Backing
 ) -> None:
-    request = b"POST /a HTTP/1.1\r\nHost: a.test\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
+    head = b"POST /a HTTP/1.1\r\nHost: a.test\r\nContent-Length: %d\r\n\r\n" % len(body)
+    request = head + body
     clock = SystemClock()
     with Stage(plan(server.url, rules=[rule]), clock=clock) as stage, stage.talk() as first:
         waiting(stage, first, server)

@@ -27,7 +27,8 @@ def staged(*servers: Backing, **said: Any) -> Stage:
 
 
 def request(method: str, body: bytes = b"") -> bytes:
-    return f"{method} /a HTTP/1.1\r\nHost: a.test\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+    head = f"{method} /a HTTP/1.1\r\nHost: a.test\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body
 
 
 def heard(talk: Talk, method: str = "GET") -> Answer:
@@ -74,9 +75,7 @@ def test_what_may_be_done_twice_is_sent_to_another_server(
 
 
 @pytest.mark.parametrize("method", SINGULAR)
-def test_what_may_not_be_done_twice_is_not(
-    method: str, servers: tuple[Backing, Backing]
-) -> None:
+def test_what_may_not_be_done_twice_is_not(method: str, servers: tuple[Backing, Backing]) -> None:
     with staged(*servers) as stage, stage.talk() as talk:
         talk.send(request(method, b"body"))
         taken(servers[0], b"body").reset()

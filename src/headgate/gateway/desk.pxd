@@ -64,5 +64,5 @@ cdef class Desk:
     cpdef conclude(self, Exchange exchange)
     @cython.locals(now=cython.longlong)
     cpdef judge(self, Exchange exchange, long outcome)
-    @cython.locals(road=Road)
+    @cython.locals(road=Road, inlet=Inlet)
     cpdef stall(self, Exchange exchange)

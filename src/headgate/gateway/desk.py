@@ -272,10 +272,10 @@ class Desk:
 
     def stall(self, exchange: Exchange) -> None:
         """A part of an answer has come, and more will."""
-        road = exchange.road
-        # Who is held back is not late.
-        if exchange.valve is None or exchange.valve.dry:
-            exchange.inlet.deadline = self.house.now + road.stall if road.stall else 0
+        road, inlet = exchange.road, exchange.inlet
+        # Who is held back is not late, and who does not take it in has its own time for that.
+        if not inlet.clogged and (exchange.valve is None or exchange.valve.dry):
+            inlet.deadline = self.house.now + road.stall if road.stall else 0
 
     def fail(self, exchange: Exchange, outlet: Any) -> None:
         """A server did not answer, or not to the end."""
