@@ -100,8 +100,9 @@ class Herald:
                 standings.append(standing(told.paces, one.decision))
         for ruling, lane, key in entry.places:
             if ruling.rule.headers:
-                policies.append(crowd(ruling, lane))
-                standings += room(policies[-1], lane, key)
+                terms = crowd(ruling, lane)
+                policies.append(terms)
+                standings += room(terms, lane, key)
         if not policies:
             return []
         return self._headers.render(policies, standings, self._clock() / 1e6)
