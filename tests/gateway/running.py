@@ -92,8 +92,9 @@ async def begin(rules: Any, options: dict[str, Any]) -> Gateway:
 
 
 async def turns() -> None:
-    # The loop looks at its sockets once in every turn, and what that calls for comes in the next.
-    for _ in range(3):
+    # The loop looks at the gateway's wheel once in every turn, the wheel turns in the next, and
+    # what that calls for comes in the one after it; a connection that ends takes as many again.
+    for _ in range(6):
         await asyncio.sleep(0)
 
 

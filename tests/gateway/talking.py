@@ -14,7 +14,7 @@ from typing import NamedTuple
 import h11
 
 # A net for tests that fail: nothing that works waits for so long.
-SECONDS = 5.0
+SECONDS = 15.0
 
 
 class Answer(NamedTuple):
@@ -91,6 +91,16 @@ class Talk:
         """All that is said until the other side hangs up."""
         found, self.spare = self.spare, b""
         while data := self.receive():
+            found += data
+        return found
+
+    def upto(self, words: bytes) -> bytes:
+        """What is said up to these words; that the other side hangs up before is an error."""
+        found, self.spare = self.spare, b""
+        while not found.endswith(words):
+            data = self.receive()
+            if not data:
+                raise AssertionError(f"the end came after {found!r}")
             found += data
         return found
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import select
 import socket
 from collections.abc import Sequence
 from types import TracebackType
@@ -23,6 +24,7 @@ from headgate.gateway.errands import Errands
 from headgate.gateway.listening import Listener, bind
 from headgate.gateway.lobby import Lobby
 from headgate.gateway.wire.house import House
+from headgate.gateway.wire.wheel import Wheel
 from headgate.measures import FOREVER, MILLION
 from headgate.rules.live.gatekeeper import AsyncGatekeeper
 from headgate.rules.live.lodge import Source, read
@@ -65,7 +67,9 @@ class Gateway:
         """Take requests from now on."""
         self._loop = asyncio.get_running_loop()
         desk = self._desk
-        dialer = Dialer(self._loop, self._house)
+        # Elsewhere the loop's own transports do.
+        self._wheel = Wheel(self._loop) if hasattr(select, "epoll") else None
+        dialer = Dialer(self._loop, self._house, self._wheel)
         self._delta = Delta(self.clock, dialer)
         self._audit = Audit(self._terms.audit, self.clock)
         desk.errands = Errands(desk, dialer, self._loop, self._audit)
@@ -75,7 +79,7 @@ class Gateway:
         listen = self._terms.listen
         sockets = self._sockets or [bind(one.place) for one in listen]
         for one, line in zip(listen, sockets, strict=True):
-            listener = Listener(one, line, desk, self._house)
+            listener = Listener(one, line, desk, self._house, self._wheel)
             await listener.open(self._loop)
             self._listeners.append(listener)
         self._tick()
@@ -136,6 +140,8 @@ class Gateway:
         await self._delta.close()
         await self._desk.errands.close()
         self._audit.close()
+        if self._wheel is not None:
+            self._wheel.close()
         await self.keeper.close()
 
     async def __aenter__(self) -> Gateway:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import socket
 import ssl
@@ -13,10 +14,15 @@ from typing import Any
 
 from headgate.gateway.desk import Desk
 from headgate.gateway.porch import Porch
+from headgate.gateway.threshold import Threshold
 from headgate.gateway.wire.house import House
 from headgate.gateway.wire.inlet import Inlet
+from headgate.gateway.wire.pipe import Pipe
+from headgate.gateway.wire.wheel import Wheel
 from headgate.measures import MILLION
 from headgate.rules.model.place import Place
+
+logger = logging.getLogger("headgate.gateway")
 
 BACKLOG = 2048
 
@@ -46,34 +52,58 @@ def bind(place: Place) -> socket.socket:
 class Listener:
     """A socket that clients connect to."""
 
-    def __init__(self, listen: Any, line: socket.socket, desk: Desk, house: House) -> None:
+    def __init__(
+        self, listen: Any, line: socket.socket, desk: Desk, house: House, wheel: Wheel | None
+    ) -> None:
         self._line = line
         self._listen = listen
         self._desk = desk
         self._house = house
+        self._wheel = wheel
+        self._secure: dict[str, Any] = {}
         self._server: Any = None
 
     async def open(self, loop: asyncio.AbstractEventLoop) -> None:
         """Take clients in."""
+        self._loop = loop
         tls = self._listen.tls
-        secure: dict[str, Any] = {}
         if tls is not None:
             # Who does not even greet is not waited for longer than for a head.
             patience = self._house.until_head / MILLION
-            secure = {"ssl": context(tls), "ssl_handshake_timeout": patience}
+            self._secure = {"ssl": context(tls), "ssl_handshake_timeout": patience}
         if self._listen.proxy_protocol:
             self._line.listen(BACKLOG)
-            self._server = Porch(self._line, self._make, secure, self._desk, loop)
-            return
+            self._server = Porch(self._line, self._hand, self._desk, loop)
+        elif self._wheel is not None and tls is None:
+            self._line.listen(BACKLOG)
+            self._server = Threshold(self._line, self._welcome, loop)
+        else:
+            self._server = await self._serve()
+
+    async def _serve(self) -> Any:
         make: Any = self._make
-        options: dict[str, Any] = {"sock": self._line, "backlog": BACKLOG, **secure}
+        options: dict[str, Any] = {"sock": self._line, "backlog": BACKLOG, **self._secure}
         if not self._unix:
-            self._server = await loop.create_server(make, **options)
-            return
-        if sys.version_info >= (3, 13) and isinstance(loop, asyncio.BaseEventLoop):
+            return await self._loop.create_server(make, **options)
+        if sys.version_info >= (3, 13) and isinstance(self._loop, asyncio.BaseEventLoop):
             # Others may listen on it after us.
             options["cleanup_socket"] = False
-        self._server = await loop.create_unix_server(make, **options)
+        return await self._loop.create_unix_server(make, **options)
+
+    def _welcome(self, guest: socket.socket, address: Any) -> None:
+        if self._wheel is not None:
+            peer = address[0] if isinstance(address, tuple) else ""
+            Pipe(self._wheel, guest, self._make(peer))
+
+    async def _hand(self, guest: socket.socket, peer: str) -> None:
+        if self._wheel is not None and not self._secure:
+            Pipe(self._wheel, guest, self._make(peer))
+            return
+        make: Any = lambda: self._make(peer)  # noqa: E731
+        try:
+            await self._loop.connect_accepted_socket(make, guest, **self._secure)
+        except OSError as problem:
+            logger.info("TLS with %s failed: %s", peer, problem)
 
     @property
     def address(self) -> str:

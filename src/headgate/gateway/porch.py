@@ -9,18 +9,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from headgate.gateway.desk import Desk
+from headgate.gateway.threshold import Threshold
 from headgate.rules.clients.proxy import LONGEST_BINARY, Proxied, ProxyError, parse
 
 logger = logging.getLogger("headgate.gateway")
 
 # How long a proxy may take to say it.
 PATIENCE = 3.0
-# Seconds until it is tried again to take somebody in, after it could not be.
-REST = 1.0
 
 
 class Porch:
@@ -29,44 +28,23 @@ class Porch:
     def __init__(
         self,
         line: socket.socket,
-        make: Callable[[str | None], Any],
-        secure: dict[str, Any],
+        hand: Callable[[socket.socket, str], Awaitable[None]],
         desk: Desk,
         loop: asyncio.AbstractEventLoop,
     ) -> None:
-        self._line = line
-        self._make = make
-        self._secure = secure
+        self._hand = hand
         self._desk = desk
         self._loop = loop
         self._tasks: set[asyncio.Task[None]] = set()
-        self._later: asyncio.TimerHandle | None = None
-        self._begin()
+        self._threshold = Threshold(line, self._welcome, loop)
 
     def close(self) -> None:
         """Take nobody in any more."""
-        if self._later is not None:
-            self._later.cancel()
-        self._loop.remove_reader(self._line.fileno())
-        self._line.close()
+        self._threshold.close()
         for task in self._tasks:
             task.cancel()
 
-    def _begin(self) -> None:
-        self._loop.add_reader(self._line.fileno(), self._accept)
-
-    def _accept(self) -> None:
-        try:
-            guest, address = self._line.accept()
-        except (BlockingIOError, InterruptedError, ConnectionAbortedError):
-            return
-        except OSError as problem:
-            # There are too many files open; who waits in line would wake us up at once.
-            logger.warning("no connection can be taken in: %s", problem)
-            self._loop.remove_reader(self._line.fileno())
-            self._later = self._loop.call_later(REST, self._begin)
-            return
-        guest.setblocking(False)
+    def _welcome(self, guest: socket.socket, address: Any) -> None:
         peer = address[0] if isinstance(address, tuple) else ""
         task = self._loop.create_task(self._receive(guest, peer))
         self._tasks.add(task)
@@ -90,14 +68,6 @@ class Porch:
     def _trust(self, peer: str) -> None:
         if not self._desk.manners.client.meet(peer)[1]:
             raise ProxyError(f"{peer or 'a unix socket'} is not among trusted_proxies")
-
-    async def _hand(self, guest: socket.socket, peer: str) -> None:
-        try:
-            await self._loop.connect_accepted_socket(
-                lambda: self._make(peer), guest, **self._secure
-            )
-        except OSError as problem:
-            logger.info("TLS with %s failed: %s", peer, problem)
 
     async def _listen(self, guest: socket.socket) -> Proxied:
         heard = b""

@@ -61,6 +61,6 @@ cdef class Exchange:
     cdef trail(self, bytes name, bytes value, long kind)
     cpdef settle(self, bytes method, bint keep, bint old, bint upgrade)
     cpdef list header(self, bytes name)
-    cpdef send(self, bytes part)
+    cpdef send(self, part)
     cpdef finish(self)
-    cpdef push(self, bytes part)
+    cpdef push(self, part)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from headgate.gateway.wire.ear import Bytes
 from headgate.gateway.wire.names import (
     CODING,
     CONNECTION,
@@ -174,10 +175,10 @@ class Exchange:
             found += [value for word, value in self.asides if word.lower() == name]
         return [self.host] if name == b"host" else found
 
-    def send(self, part: bytes) -> None:
+    def send(self, part: Bytes) -> None:
         """Pass on a part of the request's body, now or when somebody takes it."""
         if self.length == CHUNKED:
-            part = b"%x\r\n%b\r\n" % (len(part), part)
+            part = b"".join((b"%x\r\n" % len(part), part, b"\r\n"))
         self.push(part)
 
     def finish(self) -> None:
@@ -186,7 +187,7 @@ class Exchange:
         if self.length == CHUNKED:
             self.push(LAST if self.trailers is None else b"0\r\n%b\r\n" % b"".join(self.trailers))
 
-    def push(self, part: bytes) -> None:
+    def push(self, part: Bytes) -> None:
         """Send bytes of the request to the server, or keep them for it."""
         outlet = self.outlet
         if outlet is not None:
@@ -197,7 +198,7 @@ class Exchange:
             return
         if self.backlog is None:
             self.backlog = []
-        self.backlog.append(part)
+        self.backlog.append(bytes(part))
         self.held += len(part)
         if self.held > ROOM:
             if outlet is None:

@@ -5,7 +5,6 @@ from headgate.gateway.wire.scroll cimport Scroll
 
 @cython.final
 cdef class House:
-    cdef public object basin
     cdef public Scroll scroll
     cdef public long long now
     cdef public long long head
@@ -17,4 +16,3 @@ cdef class House:
     cdef public long long until_idle
     cdef public long long until_sent
     cdef public long long until_closed
-    cpdef refill(self)

@@ -9,15 +9,13 @@ from headgate.gateway.wire.scroll import Scroll
 from headgate.measures import FOREVER
 
 MILLION = 1_000_000
-# So much is read from a server at once.
-BASIN = 262_144
 
 
 class House:
     """What connections are held to. Times are microseconds, `now` is about what time it is."""
 
     __slots__ = (
-        "basin", "body", "head", "lines", "now", "requests", "scroll", "until_body", "until_closed",
+        "body", "head", "lines", "now", "requests", "scroll", "until_body", "until_closed",
         "until_head", "until_idle", "until_sent",
     )  # fmt: skip
 
@@ -31,8 +29,3 @@ class House:
         self.until_closed = 2 * MILLION
         # What is told to clients is put together on it, one answer after another.
         self.scroll = Scroll()
-        self.refill()
-
-    def refill(self) -> None:
-        """Have what servers say written elsewhere from now on: what was is not sent yet."""
-        self.basin = memoryview(bytearray(BASIN))

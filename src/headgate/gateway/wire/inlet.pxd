@@ -1,16 +1,21 @@
 # C types of inlet.py, for Cython.
 cimport cython
+from headgate.gateway.wire.ear cimport Ear
 from headgate.gateway.wire.exchange cimport Exchange
 from headgate.gateway.wire.house cimport House
 from headgate.gateway.wire.names cimport meaning, untied
+from headgate.gateway.wire.reader cimport Reader
+from headgate.gateway.wire.pipe cimport Pipe
 cdef long PLAIN
 cdef long long CHUNKED
-cdef long long LARGE
 cdef long long QUEUE
 cdef long long HELD
 cdef long long SLACK
 cdef long long EXCESS
 cdef long SPACE
+cdef long OLD
+cdef long MODERN
+cdef long SPOILT
 cdef long IDLE
 cdef long HEAD
 cdef long BODY
@@ -20,8 +25,7 @@ cdef long TUNNEL
 cdef long LINGERING
 
 
-@cython.final
-cdef class Inlet:
+cdef class Inlet(Ear):
     cdef object __weakref__
     cdef public object desk
     cdef House house
@@ -41,41 +45,34 @@ cdef class Inlet:
     cdef public bint clogged
     cdef public bint paused
     cdef bint feeding
-    cdef bytes data
+    cdef object data
     cdef public bytes forwarded
     cdef public long long served
     cdef public long phase
     cdef public long long deadline
     cdef public long long limit
-    cdef object parser
-    cdef object feed
-    cdef object put
-    cdef object lasting
-    cdef object turning
-    cdef object asking
-    cdef long long left
-    cdef renew(self)
-    cpdef data_received(self, bytes data)
-    cdef read(self, bytes data)
-    cdef measure(self, Exchange exchange, bytes data)
-    @cython.locals(exchange=Exchange, size=cython.longlong)
-    cdef carry(self, bytes data)
-    cdef hold(self, bytes data)
+    cdef Pipe pipe
+    cdef Reader reader
+    cpdef data_received(self, data)
+    @cython.locals(end=cython.long)
+    cdef read(self, data)
+    cdef measure(self, Exchange exchange, data)
+    cdef hold(self, data)
     cpdef on_message_begin(self)
     @cython.locals(exchange=Exchange)
     cpdef on_url(self, bytes part)
     @cython.locals(exchange=Exchange, kind=cython.long, said=list, size=cython.Py_ssize_t)
     cpdef on_header(self, bytes name, bytes value)
-    @cython.locals(exchange=Exchange, keep=cython.bint, old=cython.bint)
+    @cython.locals(exchange=Exchange, reader=Reader, old=cython.bint)
     cpdef on_headers_complete(self)
-    cdef bint aged(self, Exchange exchange) except -1
+    cdef bint aged(self, Exchange exchange, long version) except -1
     cdef start(self, Exchange exchange)
     @cython.locals(exchange=Exchange)
-    cpdef on_body(self, bytes part)
+    cpdef on_body(self, part)
     @cython.locals(exchange=Exchange)
     cpdef on_message_complete(self)
     @cython.locals(exchange=Exchange)
-    cdef spoil(self, problem)
+    cdef spoil(self)
     @cython.locals(exchange=Exchange)
     cpdef blame(self, long status)
     cpdef advance(self, Exchange exchange)
@@ -84,7 +81,6 @@ cdef class Inlet:
     cdef deafen(self)
     cpdef tunnel(self, outlet)
     cpdef write(self, data)
-    cpdef bint behind(self) except -1
     cpdef splice(self, list parts)
     cdef choke(self)
     cpdef pause(self)

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from headgate.gateway.wire.exchange import CHUNKED, LARGE, Exchange
+from headgate.gateway.wire.ear import Bytes, Ear
+from headgate.gateway.wire.exchange import CHUNKED, Exchange
 from headgate.gateway.wire.house import House
 from headgate.gateway.wire.names import LOOSE, PLAIN, meaning, untied
-from headgate.gateway.wire.parsers import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from headgate.gateway.wire.phases import ANSWERING, BODY, HEAD, IDLE, LINGERING, TUNNEL, WAITING
+from headgate.gateway.wire.pipe import Pipe
+from headgate.gateway.wire.reader import REQUESTS, SPOILT, Reader
 
 # So many requests that were sent at once wait for each other, in so many bytes.
 QUEUE = 16
@@ -21,9 +23,12 @@ HELD = 65_536
 SLACK = 16_384
 EXCESS = 8
 SPACE = 32
+# Versions of HTTP, as a reader gives them.
+OLD = 10
+MODERN = 11
 
 
-class Inlet:
+class Inlet(Ear):
     """A connection of a client.
 
     `peer` is who has connected, if the connection itself does not know. The first in `queue` is
@@ -32,10 +37,9 @@ class Inlet:
     """
 
     __slots__ = (
-        "asking", "client", "clogged", "counted", "data", "deadline", "desk", "feed", "feeding",
-        "forwarded", "held", "house", "key", "lasting", "latest", "left", "limit", "lost",
-        "manners", "parser", "paused", "peer", "phase", "put", "queue", "scheme", "served",
-        "transport", "trusted", "turning", "well",
+        "client", "clogged", "counted", "data", "deadline", "desk", "feeding", "forwarded", "held",
+        "house", "key", "latest", "limit", "lost", "manners", "paused", "peer", "phase", "pipe",
+        "queue", "reader", "scheme", "served", "transport", "trusted", "well",
     )  # fmt: skip
 
     def __init__(self, desk: Any, house: House, scheme: str, peer: str | None = None) -> None:
@@ -44,6 +48,7 @@ class Inlet:
         self.scheme = scheme
         self.peer = peer
         self.transport: Any = None
+        self.pipe: Pipe | None = None
         self.queue: list[Exchange] = []
         self.latest: Any = None
         # What came too early, and the connection that a tunnel leads to.
@@ -60,97 +65,61 @@ class Inlet:
         self.clogged = self.paused = False
         self.lost = self.feeding = False
         # What is being read.
-        self.data = b""
+        self.data: Bytes = b""
         self.served = self.deadline = self.limit = 0
         self.phase = IDLE
-        self.renew()
-
-    def renew(self) -> None:
-        """Read with a parser that has read nothing yet."""
-        self.parser = HttpRequestParser(self)
-        self.feed = self.parser.feed_data
-        self.lasting = self.parser.should_keep_alive
-        self.turning = self.parser.should_upgrade
-        self.asking = self.parser.get_method
-        # So many bytes of a body are passed on without being looked at.
-        self.left = 0
+        self.reader = Reader(self, REQUESTS)
 
     def connection_made(self, transport: Any) -> None:
         self.transport = transport
-        self.put = transport.write
+        self.pipe = transport if isinstance(transport, Pipe) else None
         self.desk.greet(self)
 
-    def data_received(self, data: bytes) -> None:
+    def data_received(self, data: Bytes) -> None:
         if self.phase >= TUNNEL:
             if self.phase == TUNNEL and self.well is not None:
                 self.well.write(data)
-        elif self.left > 0:
-            self.carry(data)
         elif self.latest is None and self.queue:
             self.hold(data)
         else:
             self.read(data)
 
-    def read(self, data: bytes) -> None:
+    def read(self, data: Bytes) -> None:
         """Have requests parsed."""
         self.feeding = True
         self.data = data
         try:
-            self.feed(data)
-        except HttpParserUpgrade as upgrade:
-            # What follows waits for the answer.
-            self.renew()
-            if len(data) > upgrade.args[0]:
-                self.hold(data[upgrade.args[0] :])
-        except HttpParserError as problem:
-            self.spoil(problem)
+            end = self.reader.feed(data)
         finally:
             self.feeding = False
             self.data = b""
+        if end >= 0:
+            # What follows waits for the answer.
+            self.reader.renew()
+            if len(data) > end:
+                self.hold(data[end:])
+        elif end == SPOILT:
+            self.spoil()
         if self.latest is not None:
             self.measure(self.latest, data)
         if self.held and not self.queue and self.phase != LINGERING:
             self.proceed()
 
-    def measure(self, exchange: Exchange, data: bytes) -> None:
+    def measure(self, exchange: Exchange, data: Bytes) -> None:
         """See that there is not too much of anything in what was read of a request."""
         exchange.unread += len(data)
         if not exchange.headed:
-            exchange.raw += data
+            exchange.raw += bytes(data)
             if exchange.unread > self.house.head:
                 self.blame(431 if exchange.lines else 414)
-        elif exchange.length == CHUNKED:
-            if exchange.unread - exchange.weight > SLACK + EXCESS * exchange.carried:
-                self.blame(400)
-        elif exchange.length - exchange.carried > LARGE and exchange.fault == 0:
-            # The rest is passed on as it comes.
-            self.left = exchange.length - exchange.carried
+        elif exchange.length == CHUNKED and (
+            exchange.unread - exchange.weight > SLACK + EXCESS * exchange.carried
+        ):
+            self.blame(400)
 
-    def carry(self, data: bytes) -> None:
-        """Pass on a part of a long body without looking at it."""
-        exchange = self.latest
-        size = len(data)
-        rest = b""
-        if size > self.left:
-            rest = data[self.left :]
-            data = data[: self.left]
-            size = len(data)
-        self.left -= size
-        if self.phase == BODY and exchange.outlet is not None:
-            self.deadline = self.house.now + self.house.until_body
-        if not exchange.over:
-            exchange.send(data)
-        if self.left == 0:
-            self.renew()
-            self.latest = None
-            exchange.finish()
-            self.desk.complete(exchange)
-            if rest:
-                self.hold(rest)
-
-    def hold(self, data: bytes) -> None:
+    def hold(self, data: Bytes) -> None:
         """Keep what belongs to later requests until it is their turn."""
-        self.held.append(data)
+        self.held.append(bytes(data))
         if sum(map(len, self.held)) > HELD:
             self.pause()
 
@@ -190,10 +159,9 @@ class Inlet:
 
     def on_headers_complete(self) -> None:
         exchange = self.latest
-        keep = self.lasting()
-        # Who says nothing of it, and may stay, speaks HTTP/1.1.
-        old = (exchange.ties != b"" or not keep) and self.aged(exchange)
-        exchange.settle(self.asking(), keep, old, self.turning())
+        reader = self.reader
+        old = reader.version != MODERN and self.aged(exchange, reader.version)
+        exchange.settle(reader.method, reader.keeps, old, reader.turns)
         if exchange.ties and exchange.ties not in LOOSE:
             exchange.said = untied(exchange.said, exchange.ties)
         if exchange.length > self.house.body:
@@ -205,18 +173,13 @@ class Inlet:
         if len(self.queue) == 1:
             self.start(exchange)
 
-    def aged(self, exchange: Exchange) -> bool:
+    def aged(self, exchange: Exchange, version: int) -> bool:
         """Whether it speaks HTTP/1.0; what speaks neither that nor HTTP/1.1 is no request."""
-        version = self.parser.get_http_version()
-        if version == "1.0":
-            # The parser knows other protocols of that number.
-            line = exchange.target + b" HTTP/1.0\r\n"
-            if line not in exchange.raw + self.data:
-                exchange.fault = 400
-            return True
-        if version != "1.1":
+        # The parser knows other protocols of that number.
+        line = exchange.target + b" HTTP/1.0\r\n"
+        if version != OLD or line not in exchange.raw + bytes(self.data):
             exchange.fault = 400
-        return False
+        return version == OLD
 
     def start(self, exchange: Exchange) -> None:
         """It is a request's turn."""
@@ -230,7 +193,7 @@ class Inlet:
             self.deadline = self.house.now + self.house.until_body
         self.desk.admit(exchange)
 
-    def on_body(self, part: bytes) -> None:
+    def on_body(self, part: Bytes) -> None:
         exchange = self.latest
         if exchange is None or exchange.over:
             return
@@ -255,11 +218,8 @@ class Inlet:
             exchange.finish()
             self.desk.complete(exchange)
 
-    def spoil(self, problem: Exception) -> None:
+    def spoil(self) -> None:
         """What came is no request."""
-        cause = problem.__context__
-        if cause is not None and not isinstance(cause, ValueError):
-            raise problem
         exchange = self.latest
         self.blame(400 if exchange is None or not exchange.fault else exchange.fault)
 
@@ -267,7 +227,6 @@ class Inlet:
         """Answer a request that is none, in its turn, and read no more."""
         exchange = self.latest
         self.latest = None
-        self.left = 0
         if self.phase >= TUNNEL:
             return
         if exchange is None:
@@ -346,19 +305,25 @@ class Inlet:
         self.held.clear()
         self.resume()
 
-    def write(self, data: bytes | memoryview) -> None:
+    def write(self, data: Bytes) -> None:
         """Send bytes to the client; to one that has left they go nowhere."""
         if not self.lost:
-            self.put(data)
+            if self.pipe is not None:
+                self.pipe.write(data)
+            else:
+                self.transport.write(bytes(data))
             if self.phase == WAITING:
                 self.phase = ANSWERING
             if self.clogged:
                 self.choke()
 
-    def splice(self, parts: list[bytes | memoryview]) -> None:
+    def splice(self, parts: list[Bytes]) -> None:
         """Send several parts to the client."""
         if not self.lost:
-            self.transport.writelines(parts)
+            if self.pipe is not None:
+                self.pipe.writelines(parts)
+            else:
+                self.transport.write(b"".join(parts))
             if self.phase == WAITING:
                 self.phase = ANSWERING
             if self.clogged:
@@ -368,10 +333,6 @@ class Inlet:
         """Have who answers wait until the client has taken in what there is."""
         if self.queue and self.queue[0].outlet is not None:
             self.queue[0].outlet.pause()
-
-    def behind(self) -> bool:
-        """Whether the client has not taken in all that it was sent."""
-        return not self.lost and bool(self.transport.get_write_buffer_size())
 
     def pause(self) -> None:
         """Read no more for now."""

@@ -1,10 +1,13 @@
 # C types of outlet.py, for Cython.
 cimport cython
+from headgate.gateway.wire.ear cimport Ear
 from headgate.gateway.wire.exchange cimport Exchange
 from headgate.gateway.wire.house cimport House
 from headgate.gateway.wire.inlet cimport Inlet
 from headgate.gateway.wire.names cimport meaning
+from headgate.gateway.wire.reader cimport Reader
 from headgate.gateway.wire.scroll cimport Scroll
+from headgate.gateway.wire.pipe cimport Pipe
 cdef long CODING
 cdef long CONNECTION
 cdef long HOP
@@ -15,18 +18,18 @@ cdef long long LARGE
 cdef long long NONE
 cdef long long MOST
 cdef long long HEAVIEST
-cdef long long HEADING
-cdef long long SCANT
+cdef long OLD
+cdef long MODERN
+cdef long SPOILT
 cdef dict LINES
 
 
-@cython.final
-cdef class Outlet:
+cdef class Outlet(Ear):
     cdef object __weakref__
     cdef public object server
     cdef House house
     cdef public object transport
-    cdef object put
+    cdef Pipe pipe
     cdef public Exchange exchange
     cdef bytes rest
     cdef public bint sound
@@ -36,14 +39,11 @@ cdef class Outlet:
     cdef bint paused
     cdef public bint through
     cdef public long long expires
-    cdef object parser
-    cdef object feed
-    cdef object lasting
+    cdef Reader reader
     cdef long status
     cdef bint dirty
     cdef list trailers
     cdef long long length
-    cdef long long left
     cdef long long lines
     cdef long long weight
     cdef bytes ties
@@ -53,17 +53,13 @@ cdef class Outlet:
     cdef bint bare
     cdef bint framed
     cdef bint ended
-    cdef renew(self)
     cdef begin(self)
     cpdef send(self, Exchange exchange, bytes head)
-    cpdef write(self, bytes data)
+    cpdef write(self, data)
+    @cython.locals(end=cython.long)
     cdef bint parse(self, Exchange exchange, data) except -1
     @cython.locals(inlet=Inlet, scroll=Scroll)
     cdef read(self, Exchange exchange, data)
-    @cython.locals(size=cython.longlong, inlet=Inlet)
-    cdef carry(self, Exchange exchange, data)
-    cdef part(self, Exchange exchange, data)
-    cdef flush(self, Exchange exchange)
     @cython.locals(line=bytes)
     cdef head(self)
     cdef trail(self, bytes name, bytes value, long kind)
@@ -80,14 +76,12 @@ cdef class Outlet:
     cpdef close(self)
     @cython.locals(exchange=Exchange)
     cpdef data_received(self, data)
-    cpdef get_buffer(self, sizehint)
-    cpdef buffer_updated(self, Py_ssize_t nbytes)
     cpdef on_message_begin(self)
     @cython.locals(kind=cython.long)
     cpdef on_header(self, bytes name, bytes value)
     @cython.locals(exchange=Exchange)
     cpdef on_headers_complete(self)
-    @cython.locals(exchange=Exchange, scroll=Scroll)
-    cpdef on_body(self, bytes part)
+    @cython.locals(exchange=Exchange, scroll=Scroll, size=cython.Py_ssize_t)
+    cpdef on_body(self, part)
     @cython.locals(exchange=Exchange, last=bytes)
     cpdef on_message_complete(self)

@@ -1,13 +1,13 @@
 """Outlet: a connection to a server, which takes one request at a time and answers it.
 
-What it answers is read by a parser and told anew to the client. A long body of a known length is
-passed on as it comes: there is nothing in it to read.
+What it answers is read by a parser and told anew to the client.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from headgate.gateway.wire.ear import Bytes, Ear
 from headgate.gateway.wire.exchange import LARGE, LAST, NONE, Exchange
 from headgate.gateway.wire.house import House
 from headgate.gateway.wire.lines import CLOSE, FRAMED, KEEP, LINES
@@ -23,21 +23,18 @@ from headgate.gateway.wire.names import (
     freed,
     meaning,
 )
-from headgate.gateway.wire.parsers import HttpParserError, HttpParserUpgrade, HttpResponseParser
+from headgate.gateway.wire.pipe import Pipe
+from headgate.gateway.wire.reader import ANSWERS, SPOILT, Reader
 
 # A server that says more than this before its body does not say anything.
 MOST = 1000
 HEAVIEST = 262_144
-SPOKEN = ("1.0", "1.1")
-# A head that is longer is not looked for by its end.
-HEADING = 16_384
-# A smaller part of a body is copied.
-SCANT = 65_536
-
-Bytes = bytes | memoryview
+# The versions of HTTP that are spoken.
+OLD = 10
+MODERN = 11
 
 
-class Outlet:
+class Outlet(Ear):
     """A connection to a server of an upstream.
 
     `sound` says whether it can take another request after this one, `heard` whether anything came
@@ -45,37 +42,32 @@ class Outlet:
     """
 
     __slots__ = (
-        "bare", "coded", "dirty", "ended", "exchange", "expires", "feed", "framed", "fresh",
-        "heard", "house", "lasting", "left", "length", "lines", "lost", "parser", "paused", "put",
-        "rest", "served", "server", "sound", "status", "through", "ties", "trailers", "transport",
-        "upgrade", "weight",
+        "bare", "coded", "dirty", "ended", "exchange", "expires", "framed", "fresh", "heard",
+        "house", "length", "lines", "lost", "paused", "pipe", "reader", "rest", "served", "server",
+        "sound", "status", "through", "ties", "trailers", "transport", "upgrade", "weight",
     )  # fmt: skip
 
     def __init__(self, server: Any, house: House) -> None:
         self.server = server
         self.house = house
         self.transport: Any = None
+        self.pipe: Pipe | None = None
         self.exchange: Exchange | None = None
         # A head that has not come to its end.
         self.rest = b""
         self.sound = True
         self.heard = self.lost = self.paused = self.through = False
         self.served = self.expires = 0
-        self.renew()
-
-    def renew(self) -> None:
-        """Read with a parser that has read nothing yet."""
-        self.parser = HttpResponseParser(self)
-        self.feed = self.parser.feed_data
-        self.lasting = self.parser.should_keep_alive
+        # Whether what is read next is the beginning of an answer, whatever was read before.
         self.dirty = False
+        self.reader = Reader(self, ANSWERS)
         self.begin()
 
     def begin(self) -> None:
         """Be ready for an answer."""
         self.trailers: list[bytes] | None = None
         self.length = NONE
-        self.status = self.left = self.lines = self.weight = 0
+        self.status = self.lines = self.weight = 0
         self.ties = self.upgrade = b""
         # Whether the head is not complete, has a coding, and goes without a body or in chunks.
         self.fresh = True
@@ -83,7 +75,7 @@ class Outlet:
 
     def connection_made(self, transport: Any) -> None:
         self.transport = transport
-        self.put = transport.write
+        self.pipe = transport if isinstance(transport, Pipe) else None
 
     def send(self, exchange: Exchange, head: bytes) -> None:
         """Take a request: its head, and what there is of its body."""
@@ -97,16 +89,14 @@ class Outlet:
             exchange.inlet.resume()
         self.write(head)
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: Bytes) -> None:
         """Send bytes to the server; to one that is gone they go nowhere."""
-        if not self.lost:
-            self.put(data)
-
-    def get_buffer(self, sizehint: int) -> memoryview:
-        return self.house.basin
-
-    def buffer_updated(self, nbytes: int) -> None:
-        self.data_received(self.house.basin[:nbytes])
+        if self.lost:
+            return
+        if self.pipe is not None:
+            self.pipe.write(data)
+        else:
+            self.transport.write(bytes(data))
 
     def data_received(self, data: Bytes) -> None:
         exchange = self.exchange
@@ -116,31 +106,10 @@ class Outlet:
             self.close()
             return
         self.heard = True
-        if self.left > 0:
-            self.carry(exchange, data)
-        elif self.through:
-            exchange.inlet.write(bytes(data))
-        elif self.fresh and len(data) > LARGE:
-            self.part(exchange, data)
+        if self.through:
+            exchange.inlet.write(data)
         else:
             self.read(exchange, data)
-            self.flush(exchange)
-
-    def part(self, exchange: Exchange, data: Bytes) -> None:
-        """Read a head, and the body that comes with it if it has to be."""
-        end = bytes(data[:HEADING]).find(b"\r\n\r\n") + 4
-        if end < 4:
-            self.read(exchange, data)
-            self.flush(exchange)
-            return
-        self.read(exchange, data[:end])
-        if self.exchange is exchange:
-            self.data_received(data[end:])
-
-    def flush(self, exchange: Exchange) -> None:
-        """Send what is here of an answer whose body is still to come."""
-        if self.left > 0 and self.house.scroll.size > 0:
-            exchange.inlet.write(self.house.scroll.take())
 
     def read(self, exchange: Exchange, data: Bytes) -> None:
         """Have an answer parsed, and tell the client what was understood."""
@@ -161,11 +130,6 @@ class Outlet:
             return
         if not self.ended and exchange.begun:
             exchange.desk.stall(exchange)
-            if self.length - exchange.size > LARGE and exchange.valve is None:
-                # The rest is passed on as it comes, and the first of it with what is here.
-                self.left = self.length - exchange.size
-                self.dirty = True
-                return
         if scroll.size > 0:
             inlet = exchange.inlet
             inlet.write(scroll.take())
@@ -174,47 +138,20 @@ class Outlet:
 
     def parse(self, exchange: Exchange, data: Bytes) -> bool:
         """Whether the parser has understood; if not, what follows from that is done."""
-        try:
-            self.feed(data)
-        except HttpParserUpgrade as upgrade:
+        end = self.reader.feed(data)
+        if end >= 0:
             if self.ended:
-                self.turn(exchange, bytes(data[upgrade.args[0] :]))
+                self.turn(exchange, bytes(data[end:]))
             else:
                 self.fail(exchange)
             return False
-        except HttpParserError:
+        if end == SPOILT:
             if not self.ended:
                 self.fail(exchange)
                 return False
             # What follows an answer that is complete is nobody's.
             self.sound = False
         return True
-
-    def carry(self, exchange: Exchange, data: Bytes) -> None:
-        """Pass on a part of a body without looking at it."""
-        size = len(data)
-        if size > self.left:
-            data = data[: self.left]
-            size = len(data)
-            self.sound = False
-        self.left -= size
-        exchange.size += size
-        inlet = exchange.inlet
-        if size < SCANT:
-            # What waits for a client would keep a whole basin.
-            data = bytes(data)
-        if self.house.scroll.size > 0:
-            inlet.splice([self.house.scroll.take(), data])
-        else:
-            inlet.write(data)
-        if size >= SCANT and inlet.behind():
-            # It is written where others would write over it.
-            self.house.refill()
-        if self.left == 0:
-            self.ended = True
-            self.release(exchange)
-        else:
-            exchange.desk.stall(exchange)
 
     def on_message_begin(self) -> None:
         if self.ended:
@@ -251,7 +188,7 @@ class Outlet:
 
     def head(self) -> None:
         """Begin to tell of an answer."""
-        self.status = self.parser.get_status_code()
+        self.status = self.reader.status
         line = LINES.get(self.status)
         self.house.scroll.add(b"HTTP/1.1 %d \r\n" % self.status if line is None else line)
 
@@ -299,9 +236,9 @@ class Outlet:
 
     def answer(self, exchange: Exchange, status: int) -> None:
         """Begin the answer."""
-        if not self.lasting():
+        if not self.reader.keeps:
             self.sound = False
-            if self.parser.get_http_version() not in SPOKEN:
+            if self.reader.version not in (OLD, MODERN):
                 raise ValueError
         exchange.status = status
         exchange.begun = True
@@ -338,24 +275,25 @@ class Outlet:
             else:
                 exchange.keep = False
 
-    def on_body(self, part: bytes) -> None:
+    def on_body(self, part: Bytes) -> None:
         exchange = self.exchange
         if exchange is None or self.bare:
             self.sound = False
             return
-        exchange.size += len(part)
+        size = len(part)
+        exchange.size += size
         if exchange.valve is not None:
-            exchange.valve.take(part, self.framed)
+            exchange.valve.take(bytes(part), self.framed)
             return
         scroll = self.house.scroll
         if self.framed:
-            scroll.add(b"%x\r\n" % len(part))
-            scroll.add(part)
-            scroll.add(b"\r\n")
-        elif len(part) < LARGE:
-            scroll.add(part)
+            scroll.add(b"%x\r\n" % size)
+        if size < LARGE:
+            scroll.add(bytes(part))
         else:
             exchange.inlet.splice([scroll.take(), part])
+        if self.framed:
+            scroll.add(b"\r\n")
 
     def on_message_complete(self) -> None:
         exchange = self.exchange
@@ -381,9 +319,9 @@ class Outlet:
             self.sound = self.transport.get_write_buffer_size() == 0
         if self.sound and exchange.whole and not self.lost:
             if self.dirty:
-                self.renew()
-            else:
-                self.ended = False
+                self.dirty = False
+                self.reader.renew()
+            self.ended = False
             self.served += 1
             self.server.keep(self)
         else:

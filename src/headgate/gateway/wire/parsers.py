@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from headgate.errors import MissingExtra
 
 try:
@@ -11,7 +13,17 @@ try:
         HttpRequestParser,
         HttpResponseParser,
     )
+    from httptools.parser import parser
 except ImportError:
     raise MissingExtra("gateway") from None
 
-__all__ = ["HttpParserError", "HttpParserUpgrade", "HttpRequestParser", "HttpResponseParser"]
+# Where llhttp is.
+LIBRARY = os.fsencode(parser.__file__)
+
+__all__ = [
+    "LIBRARY",
+    "HttpParserError",
+    "HttpParserUpgrade",
+    "HttpRequestParser",
+    "HttpResponseParser",
+]

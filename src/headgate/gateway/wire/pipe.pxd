@@ -1,0 +1,43 @@
+# C types of pipe.py, for Cython.
+cimport cython
+from headgate.gateway.wire.ear cimport Ear
+from headgate.gateway.wire.wheel cimport Spoke, Wheel
+cdef long LARGE
+cdef long GATHERED
+cdef long COMES
+cdef long GOES
+cdef long AGAIN
+
+
+cdef class Pipe(Spoke):
+    cdef Wheel wheel
+    cdef object line
+    cdef object protocol
+    cdef Ear ear
+    cdef list parts
+    cdef Py_ssize_t waiting
+    cdef int signs
+    cdef Py_ssize_t high
+    cdef bint clogged
+    cdef bint ending
+    cdef bint shut
+    cdef bint gone
+    cdef watch(self, int signs)
+    @cython.locals(basin=bytearray, size=cython.Py_ssize_t)
+    cdef draw(self)
+    @cython.locals(size=cython.Py_ssize_t)
+    cpdef write(self, data)
+    cpdef writelines(self, list parts)
+    @cython.locals(sent=cython.Py_ssize_t)
+    cdef flush(self)
+    cdef trim(self, Py_ssize_t sent)
+    cdef swell(self)
+    cdef ease(self)
+    cdef empty(self)
+    cpdef close(self)
+    cpdef abort(self)
+    cdef leave(self, problem)
+    cdef blame(self, problem)
+    cpdef pause_reading(self)
+    cpdef resume_reading(self)
+    cpdef get_write_buffer_size(self)
