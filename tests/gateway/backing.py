@@ -7,6 +7,7 @@ which it is the client. So what happens first and what next stands there line by
 from __future__ import annotations
 
 import socket
+import ssl
 import struct
 from collections.abc import Callable
 from types import TracebackType
@@ -19,7 +20,7 @@ BLANK = b"\r\n\r\n"
 
 
 class Backing:
-    r"""A server of this machine.
+    r"""A server of this machine, behind TLS if it has a `context`.
 
     with Backing() as server:
         caller = server.take()
@@ -27,7 +28,8 @@ class Backing:
         caller.say(b"HTTP/1.1 204 No Content\r\n\r\n")
     """
 
-    def __init__(self) -> None:
+    def __init__(self, context: ssl.SSLContext | None = None) -> None:
+        self.context = context
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.listener.settimeout(SECONDS)
         self.callers: list[Caller] = []
@@ -46,7 +48,8 @@ class Backing:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        scheme = "http" if self.context is None else "https"
+        return f"{scheme}://127.0.0.1:{self.port}"
 
     def take(self) -> Caller:
         """The next connection."""
@@ -54,6 +57,9 @@ class Backing:
             line, _ = self.listener.accept()
         except TimeoutError:
             raise Silence(f"nobody connected in {SECONDS:g} s") from None
+        if self.context is not None:
+            line.settimeout(SECONDS)
+            line = self.context.wrap_socket(line, server_side=True)
         self.callers.append(Caller(line))
         return self.callers[-1]
 

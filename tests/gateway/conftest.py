@@ -1,4 +1,4 @@
-"""Upstreams that keep a book of their visits: real servers, one of each per test process."""
+"""Servers behind a gateway: one that a test speaks for, real ones that keep a book of visits."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.gateway.answering import Answering
+from tests.gateway.asking import WAITS
+from tests.gateway.backing import Backing
+from tests.gateway.locked import Notary
+from tests.gateway.staging import Stage, plan
 from tests.servers.asgi import Uvicorn
 from tests.servers.fixtures import running
 from tests.servers.nginx import Nginx
@@ -27,3 +32,39 @@ def uvicorn_httptools() -> Iterator[Uvicorn]:
 def nginx() -> Iterator[Nginx]:
     """An nginx."""
     yield from running(Nginx)
+
+
+@pytest.fixture(scope="session")
+def notary(tmp_path_factory: pytest.TempPathFactory) -> Notary:
+    """An authority for TLS, whom the test may have believed or not."""
+    return Notary(tmp_path_factory.mktemp("notary"))
+
+
+@pytest.fixture
+def server() -> Iterator[Backing]:
+    """A server that says what the test says."""
+    with Backing() as backing:
+        yield backing
+
+
+@pytest.fixture
+def stage(server: Backing) -> Iterator[Stage]:
+    """A gateway before it."""
+    with Stage(plan(server.url)) as stage:
+        yield stage
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[Answering]:
+    """A server that answers by itself."""
+    with Answering() as answering:
+        yield answering
+
+
+@pytest.fixture(scope="module")
+def pair() -> Iterator[tuple[Stage, Backing]]:
+    """A gateway and its server, for many tests of one fault each: nothing is done about many."""
+    with Backing() as backing:
+        rules = plan(backing.url, upstream={"breaker": False}, timeouts=WAITS)
+        with Stage(rules) as stage:
+            yield stage, backing

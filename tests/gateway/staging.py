@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
+import stat
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
 from typing import Any, NamedTuple
 
 from headgate import ManualClock
+from headgate.clock import SystemClock
 from headgate.rules.model.rules import Rules
 from tests.gateway.running import Running
-from tests.gateway.talking import Talk
+from tests.gateway.talking import Answer, Talk
 from tests.servers.waiting import until
 
 # A rule that everybody meets: who is inside holds a place, and all places have to come back.
@@ -57,16 +62,20 @@ def plan(
 
 
 class Stage:
-    """A running gateway; its `clock` moves when it is told to.
+    """A running gateway; its `clock` moves when it is told to, and then it is looked at.
 
-    with Stage(plan(server.url)) as stage, stage.talk() as talk:
-        talk.send(ask)
+        with Stage(plan(server.url)) as stage, stage.talk() as talk:
+            talk.send(ask)
+
+    With None for a clock it is the machine's, and looked at as often as in earnest.
     """
 
-    def __init__(self, rules: Rules, **options: Any) -> None:
+    def __init__(self, rules: Any, **options: Any) -> None:
         self.clock = options.setdefault("clock", ManualClock(1_000_000.0))
         self.running = Running(rules, **options)
         self.gateway = self.running.gateway
+        if self.clock is not None:
+            self.tick()
         self.port = self.running.port if ":" in self.running.address[-6:] else 0
 
     def __enter__(self) -> Stage:
@@ -114,8 +123,15 @@ class Stage:
 
     def full(self) -> bool:
         """Whether somebody is made to wait until others have taken in what there is."""
-        inlets = self.gateway._desk.lobby.inlets
-        return any(inlet.paused or inlet.clogged for inlet in [*inlets])
+        return any(inlet.paused or inlet.clogged for inlet in self.inlets())
+
+    def behind(self) -> bool:
+        """Whether some client has not taken in all that it was sent."""
+        return any(inlet.transport.get_write_buffer_size() for inlet in self.inlets())
+
+    def inlets(self) -> list[Any]:
+        """The connections of clients."""
+        return [*self.gateway._desk.lobby.inlets]
 
     def idle(self) -> int:
         """How many connections to servers are kept for later."""
@@ -123,8 +139,63 @@ class Stage:
         return sum(one["idle"] for group in servers for one in group.values())
 
 
+class Leap:
+    """The machine's clock, which can be moved on; whoever sleeps by it sleeps in earnest."""
+
+    def __init__(self) -> None:
+        self.clock = SystemClock()
+        self.ahead = 0
+
+    def now(self) -> int:
+        return self.clock.now() + self.ahead
+
+    def advance(self, seconds: float) -> None:
+        self.ahead += round(seconds * 1e6)
+
+    def sleep(self, seconds: float) -> None:
+        self.clock.sleep(seconds)
+
+    async def asleep(self, seconds: float) -> None:
+        await self.clock.asleep(seconds)
+
+
+def answered(talk: Talk, method: str = "GET") -> Answer:
+    """The answer; that there is none but the end is an error."""
+    answer = talk.hear(method)
+    assert answer is not None
+    return answer
+
+
+def narrow(line: socket.socket, size: int = 16_384) -> None:
+    """Have the machine itself keep little of what is on its way between a test and a gateway."""
+    for end in (line.dup(), opposite(line)):
+        with end:
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, size)
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, size)
+
+
+def widen(line: socket.socket) -> None:
+    """Have it keep much again: little by little takes long."""
+    narrow(line, 1 << 20)
+
+
+def opposite(line: socket.socket) -> socket.socket:
+    """The gateway's end of a connection: it is in this process, too, whatever has it there."""
+    names = line.getpeername(), line.getsockname()
+    for number in map(int, os.listdir("/proc/self/fd")):
+        with suppress(OSError), ExitStack() as stack:
+            if stat.S_ISSOCK(os.fstat(number).st_mode):
+                found = stack.enter_context(socket.socket(fileno=os.dup(number)))
+                if (found.getsockname(), found.getpeername()) == names:
+                    stack.pop_all()
+                    return found
+    raise AssertionError(f"nobody here is at the other end of {names[1]}")
+
+
 async def tick(gateway: Any) -> None:
     gateway._tick()
+    # The next time is when the test says so.
+    gateway._ticker.cancel()
 
 
 async def change(gateway: Any, rules: Any) -> None:

@@ -53,7 +53,8 @@ class Sending:
         self.line = line
         self.pieces = pieces
         self.sent = 0
-        self.seen = -1
+        # How much it was when that was last asked, and how often it was as much.
+        self.seen, self.often = -1, 0
         self.problem: Exception | None = None
         line.settimeout(60)
         self.thread = Thread(target=self.run, daemon=True)
@@ -68,9 +69,10 @@ class Sending:
             self.problem = problem
 
     def stuck(self) -> bool:
-        """Whether nothing more was taken in since this was last asked."""
-        seen, self.seen = self.seen, self.sent
-        return 0 < seen == self.sent or not self.thread.is_alive()
+        """Whether nothing more was taken in since this was asked a few times."""
+        self.often = self.often + 1 if self.seen == self.sent else 0
+        self.seen = self.sent
+        return self.often >= 3 or not self.thread.is_alive()
 
     def join(self) -> None:
         self.thread.join(60)

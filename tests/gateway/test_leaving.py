@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pytest
 
-from headgate.clock import SystemClock
+from tests.gateway.asking import GET, HEAD, asked, served
 from tests.gateway.backing import ABRUPT, Backing, Caller
-from tests.gateway.staging import FINE, ROOM, Held, Stage, plan
+from tests.gateway.staging import ROOM, Held, Leap, Stage, plan
 from tests.gateway.talking import Talk
+from tests.servers.waiting import until
 
-# Seconds in which everything is given back, in one of a few tries: the machine has other things
-# to do as well.
-PROMPT = 0.1
-TRIES = 5
-
-HEAD = b"HTTP/1.1 200 OK\r\nX-A: b\r\n"
-GET = b"GET /a HTTP/1.1\r\nHost: a.test\r\n\r\n"
 POST = b"POST /a HTTP/1.1\r\nHost: a.test\r\nContent-Length: 100000000\r\n\r\n"
 SOCKET = b"GET /a HTTP/1.1\r\nHost: a.test\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n"
 TURNED = b"HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n"
@@ -44,17 +38,11 @@ def half(stage: Stage, talk: Talk, server: Backing) -> None:
 
 
 def waiting(stage: Stage, talk: Talk, server: Backing) -> Caller:
-    talk.send(GET)
-    caller = server.take()
-    caller.head()
-    return caller
+    return asked(talk, server)
 
 
 def pipelining(stage: Stage, talk: Talk, server: Backing) -> Caller:
-    talk.send(GET * 3)
-    caller = server.take()
-    caller.head()
-    return caller
+    return asked(talk, server, GET * 3)
 
 
 def crowding(stage: Stage, talk: Talk, server: Backing) -> Caller:
@@ -64,9 +52,7 @@ def crowding(stage: Stage, talk: Talk, server: Backing) -> Caller:
 
 
 def uploading(stage: Stage, talk: Talk, server: Backing) -> Caller:
-    talk.send(POST)
-    caller = server.take()
-    caller.head()
+    caller = asked(talk, server, POST)
     talk.send(b"some")
     caller.read(4)
     return caller
@@ -110,9 +96,7 @@ def early(stage: Stage, talk: Talk, server: Backing) -> Caller:
 
 
 def tunnelling(stage: Stage, talk: Talk, server: Backing) -> Caller:
-    talk.send(SOCKET)
-    caller = server.take()
-    caller.head()
+    caller = asked(talk, server, SOCKET)
     caller.say(TURNED, turn=stage.turn)
     talk.send(b"ping")
     assert caller.read(4) == b"ping"
@@ -159,72 +143,53 @@ SCENES = {
 }
 
 
-@pytest.fixture
-def server() -> Iterator[Backing]:
-    with Backing() as backing:
-        yield backing
-
-
 def leave(talk: Talk, abrupt: bool) -> None:
     if abrupt:
         talk.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, ABRUPT)
     talk.socket.close()
 
 
-def hurried(attempt: Callable[[], None]) -> None:
-    """Do it until it was quick enough once, but not often."""
-    for last in [False] * (TRIES - 1) + [True]:
-        try:
-            attempt()
-        except AssertionError:
-            if last:
-                raise
-        else:
-            return
+def look(stage: Stage, clients: int) -> None:
+    """Have the gateway look who is left; the machine may take a moment to tell it."""
+
+    def looked() -> bool:
+        stage.tick()
+        return stage.held().clients == clients
+
+    until(looked, "it to be noticed that a client has left")
 
 
 @pytest.mark.parametrize("abrupt", [False, True], ids=["hangs up", "resets"])
 @pytest.mark.parametrize("scene", SCENES.values(), ids=[*SCENES])
 def test_a_client_may_leave_at_any_time(scene: Scene, abrupt: bool, server: Backing) -> None:
+    """No time passes: nobody waits for anything but the client's own going."""
     with Stage(plan(server.url)) as stage:
-
-        def attempt() -> None:
-            with stage.talk() as talk:
-                caller = scene.play(stage, talk, server)
-                stage.rest(**scene.held._asdict())
-                leave(talk, abrupt)
-                if scene.paused:
-                    stage.tick()
-                stage.rest(seconds=PROMPT)
-                if caller is not None:
-                    caller.ended()
-
-        hurried(attempt)
+        with stage.talk() as talk:
+            caller = scene.play(stage, talk, server)
+            stage.rest(**scene.held._asdict())
+            leave(talk, abrupt)
+            if scene.paused:
+                look(stage, 0)
+            stage.rest()
+            if caller is not None:
+                caller.ended()
         # Whoever comes next finds everything in order.
         with stage.talk() as talk:
-            caller = waiting(stage, talk, server)
-            caller.say(FINE)
-            answer = talk.hear()
-            assert answer is not None
-            assert answer.body == b"fine"
+            assert served(talk, server).body == b"fine"
 
 
 @pytest.mark.parametrize("abrupt", [False, True], ids=["hangs up", "resets"])
 def test_a_client_may_leave_while_its_server_is_reached(abrupt: bool, server: Backing) -> None:
     # It is connected, but never speaks TLS, so that the gateway has not reached it yet.
-    with Stage(plan(server.url.replace("http", "https"))) as stage:
-
-        def attempt() -> None:
-            with stage.talk() as talk:
-                talk.send(GET)
-                caller = server.take()
-                caller.more()
-                stage.rest(clients=1, busy=1, places=1, errands=1)
-                leave(talk, abrupt)
-                stage.rest(seconds=PROMPT)
-                caller.ended()
-
-        hurried(attempt)
+    rules = plan(server.url.replace("http", "https"))
+    with Stage(rules) as stage, stage.talk() as talk:
+        talk.send(GET)
+        caller = server.take()
+        caller.more()
+        stage.rest(clients=1, busy=1, places=1, errands=1)
+        leave(talk, abrupt)
+        stage.rest()
+        caller.ended()
 
 
 PACE = {"name": "pace", "limit": {"rate": "1/h", "burst": 1}, "over": "wait 2h"}
@@ -239,19 +204,17 @@ def test_a_client_may_leave_while_a_rule_makes_it_wait(
 ) -> None:
     head = b"POST /a HTTP/1.1\r\nHost: a.test\r\nContent-Length: %d\r\n\r\n" % len(body)
     request = head + body
-    clock = SystemClock()
-    with Stage(plan(server.url, rules=[rule]), clock=clock) as stage, stage.talk() as first:
-        waiting(stage, first, server)
+    with Stage(plan(server.url, rules=[rule]), clock=Leap()) as stage, stage.talk() as first:
+        asked(first, server)
         before = stage.held()
-
-        def attempt() -> None:
-            with stage.talk() as talk:
-                talk.send(request)
-                stage.rest(**before._replace(clients=2, errands=1)._asdict())
-                leave(talk, abrupt)
-                stage.rest(seconds=2 * PROMPT if body else PROMPT, **before._asdict())
-
-        hurried(attempt)
+        with stage.talk() as talk:
+            talk.send(request)
+            stage.rest(**before._replace(clients=2, errands=1)._asdict())
+            leave(talk, abrupt)
+            if body:
+                # Nothing is read of it yet.
+                look(stage, 1)
+            stage.rest(**before._asdict())
         # What was booked is given back: nobody else waits for who has left.
         ruling = stage.gateway.keeper.lodge.book.rulings[0]
         lane = ruling.lane("", "")
@@ -266,27 +229,23 @@ def test_a_client_may_leave_while_its_answer_is_held_back(
     complete: bool, abrupt: bool, server: Backing
 ) -> None:
     slow = {"name": "slow", "bandwidth": "1KB/h"}
-    with Stage(plan(server.url, rules=[ROOM, slow]), clock=SystemClock()) as stage:
-
-        def attempt() -> None:
-            with stage.talk() as talk:
-                caller = waiting(stage, talk, server)
-                size = 100_000 if complete else 100_001
-                caller.say(HEAD + b"Content-Length: %d\r\n\r\n" % size + b"x" * 100_000)
-                talk.receive()
-                stage.rest(clients=1, busy=0 if complete else 1, places=1, errands=1)
-                leave(talk, abrupt)
-                stage.rest(seconds=PROMPT)
-                if not complete:
-                    caller.ended()
-
-        hurried(attempt)
+    rules = plan(server.url, rules=[ROOM, slow])
+    with Stage(rules, clock=Leap()) as stage, stage.talk() as talk:
+        caller = asked(talk, server)
+        size = 100_000 if complete else 100_001
+        caller.say(HEAD + b"Content-Length: %d\r\n\r\n" % size + b"x" * 100_000)
+        talk.receive()
+        stage.rest(clients=1, busy=0 if complete else 1, places=1, errands=1)
+        leave(talk, abrupt)
+        stage.rest()
+        if not complete:
+            caller.ended()
 
 
 def test_who_hangs_up_while_nothing_is_read_is_noticed_at_the_next_tick(server: Backing) -> None:
-    with Stage(plan(server.url)) as stage, stage.talk() as talk:
+    with Stage(plan(server.url), clock=None) as stage, stage.talk() as talk:
         stuffing(stage, talk, server)
         talk.socket.close()
 
         # Nobody does anything but wait for the gateway's own tick.
-        stage.rest(seconds=5.0)
+        stage.rest()

@@ -14,7 +14,7 @@ from websockets.sync.client import connect
 from websockets.sync.server import Server, ServerConnection, serve
 
 from tests.gateway.backing import Backing, Caller
-from tests.gateway.staging import FINE, Stage, plan
+from tests.gateway.staging import FINE, Stage, answered, plan
 from tests.gateway.streams import MIB, Sending, parts
 from tests.gateway.talking import Talk, single
 
@@ -22,12 +22,6 @@ SOCKET = b"GET /a HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: we
 TURNED = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
 GET = b"GET /b HTTP/1.1\r\nHost: a.test\r\n\r\n"
 ONE = {"name": "one", "concurrent": 1}
-
-
-@pytest.fixture
-def server() -> Iterator[Backing]:
-    with Backing() as backing:
-        yield backing
 
 
 def tunnel(stage: Stage, server: Backing, more: bytes = b"") -> tuple[Talk, Caller]:
@@ -39,9 +33,7 @@ def tunnel(stage: Stage, server: Backing, more: bytes = b"") -> tuple[Talk, Call
     assert b"\r\nconnection: upgrade\r\n" in head
     assert b"\r\nupgrade: websocket\r\n" in head
     caller.say(TURNED)
-    heard = b""
-    while not heard.endswith(b"\r\n\r\n"):
-        heard += talk.socket.recv(1)
+    heard = talk.upto(b"\r\n\r\n")
     assert heard.startswith(b"HTTP/1.1 101 Switching Protocols\r\n")
     assert b"\r\nupgrade: websocket\r\n" in heard
     return talk, caller
@@ -143,13 +135,11 @@ def test_a_server_may_say_no(answer: bytes, server: Backing) -> None:
         caller = server.take()
         caller.head()
         caller.say(answer)
-        heard = talk.hear()
-        assert heard is not None
+        heard = answered(talk)
         assert heard.body == b"fine"
         assert caller.head().startswith(b"GET /b HTTP/1.1\r\n")
         caller.say(FINE)
-        heard = talk.hear()
-        assert heard is not None
+        heard = answered(talk)
         assert heard.status == 200
         stage.rest(clients=1)
 
@@ -162,10 +152,7 @@ def test_bytes_pass_as_they_are(server: Backing) -> None:
                 talk.send(*(single(word) if len(word) < 100 else [word]))
                 assert caller.read(len(word) + len(b"early ")) == b"early " + word
                 caller.say(word + b"early ")
-                heard = b""
-                while len(heard) < len(word) + 6:
-                    heard += talk.receive()
-                assert heard == word + b"early "
+                assert talk.upto(word + b"early ") == word + b"early "
                 talk.send(b"early ")
             stage.rest(clients=1, busy=1, places=1)
             assert stage.gateway.status()["requests"] == 1
@@ -179,11 +166,8 @@ def test_what_the_server_says_with_its_101_belongs_to_the_tunnel(server: Backing
         caller = server.take()
         caller.head()
         caller.say(TURNED + FINE)
-        heard = talk.receive()
-        while not heard.endswith(b"fine"):
-            heard += talk.receive()
 
-        assert heard.endswith(b"\r\n\r\n" + FINE)
+        assert talk.upto(b"fine").endswith(b"\r\n\r\n" + FINE)
 
 
 @pytest.mark.parametrize("abrupt", [False, True], ids=["closes", "resets"])
@@ -207,8 +191,7 @@ def test_a_place_is_held_as_long_as_the_tunnel_is_open(server: Backing) -> None:
         talk, caller = tunnel(stage, server)
         with talk, stage.talk() as other:
             other.send(GET)
-            refused = other.hear()
-            assert refused is not None
+            refused = answered(other)
             assert refused.status == 503
             talk.socket.close()
             stage.rest(clients=1)
@@ -216,8 +199,7 @@ def test_a_place_is_held_as_long_as_the_tunnel_is_open(server: Backing) -> None:
             again = server.take()
             again.head()
             again.say(FINE)
-            heard = other.hear()
-            assert heard is not None
+            heard = answered(other)
             assert heard.status == 200
 
 

@@ -85,7 +85,10 @@ class Dialer:
         found = self._contexts.get(assurance)
         if found is None:
             ca = assurance.ca if assurance is not None else ""
-            found = ssl.create_default_context(cafile=ca or None)
+            try:
+                found = ssl.create_default_context(cafile=ca or None)
+            except OSError as problem:
+                raise OSError(f"tls: {ca} has no certificates: {problem}") from None
             if assurance is not None and not assurance.verify:
                 found.check_hostname = False
                 found.verify_mode = ssl.CERT_NONE

@@ -30,6 +30,7 @@ from headgate.rules.live.gatekeeper import AsyncGatekeeper
 from headgate.rules.live.lodge import Source, read
 from headgate.rules.model.gateway import Gateway as Terms
 from headgate.rules.model.rules import Rules
+from headgate.rules.watch.watcher import Watcher
 
 logger = logging.getLogger("headgate.gateway")
 
@@ -53,7 +54,8 @@ class Gateway:
         sockets: Sequence[socket.socket] | None = None,
         watch: float = 0.0,
     ) -> None:
-        self.keeper = AsyncGatekeeper(source, store, clock, watch)
+        self.keeper = AsyncGatekeeper(source, store, clock)
+        self._source, self._watch = source, watch
         self.clock = self.keeper.lodge.clock
         self._sockets = sockets
         self._house = House()
@@ -82,6 +84,9 @@ class Gateway:
             listener = Listener(one, line, desk, self._house, self._wheel)
             await listener.open(self._loop)
             self._listeners.append(listener)
+        if self._watch:
+            self._ward = Ward(self, self._loop)
+            self.keeper.watcher = Watcher(self._ward, self._source, self._watch).start()
         self._tick()
 
     @property
@@ -202,6 +207,33 @@ class Gateway:
             self._settle()
         except Exception:
             logger.exception("the new rules count, but not all they say of the gateway does")
+
+
+class Ward:
+    """A gateway, as a watcher's thread sees it: routes change with the rules, in one step."""
+
+    def __init__(self, gateway: Gateway, loop: asyncio.AbstractEventLoop) -> None:
+        self._gateway = gateway
+        self._loop = loop
+        self.lodge: Any = gateway.keeper.lodge
+
+    @property
+    def rules(self) -> Rules:
+        """The rules in force."""
+        return self._gateway.keeper.rules
+
+    @property
+    def version(self) -> str:
+        """Their name."""
+        return self._gateway.keeper.version
+
+    def change(self, rules: Rules) -> Rules:
+        """Go by others, all at once; raises, and changes nothing, if they are bad."""
+
+        async def change() -> Rules:
+            return self._gateway.change(rules)
+
+        return asyncio.run_coroutine_threadsafe(change(), self._loop).result()
 
 
 def told(rules: Rules) -> Terms:

@@ -50,11 +50,11 @@ def test_places_of_workers_that_are_killed_come_back(pair: Process, service: Ser
 def test_rules_change_under_load_and_nobody_notices(pair: Process) -> None:
     version = pair.ask("GET /status").body["version"]
     with Load(pair.port) as load:
-        until(lambda: load.answers > 200, "a load")
+        until(lambda: load.answers > 100, "a load")
         pair.rules.write_text(pair.rules.read_text().replace("100/min", "200/min"))
         pair.signal(signal.SIGHUP)
         until(lambda: pair.ask("GET /status").body["version"] != version, "other rules")
-        until(lambda: load.answers > 1000, "answers by other rules")
+        until(lambda: load.answers > 500, "answers by other rules")
 
     assert (load.troubles, load.stale) == ([], 0)
 
@@ -81,15 +81,14 @@ def test_bad_rules_change_nothing_and_their_place_is_told(pair: Process) -> None
 def test_a_new_master_takes_over_and_nobody_is_turned_away(pair: Process) -> None:
     pids = {worker["pid"] for worker in pair.workers}
     with Load(pair.port) as load:
-        until(lambda: load.answers > 200, "a load")
+        until(lambda: load.answers > 100, "a load")
 
         pair.succeed()
 
         after = load.answers
-        until(lambda: load.answers > after + 300, "answers of the new workers")
+        until(lambda: load.answers > after + 200, "answers of the new workers")
 
     assert (load.troubles, load.stale) == ([], 0)
-    assert load.answers > 1000
     assert pids.isdisjoint(worker["pid"] for worker in pair.workers)
     assert whispered(pair.folder / "web.sock").startswith(b"HTTP/1.1 200 ")
 

@@ -86,6 +86,8 @@ class Duty:
         self._channel = channel
         self._orders = orders
         self._end = asyncio.Event()
+        # Rules are read one after another: what was read last is what was written last.
+        self._reading = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def do(self) -> None:
@@ -119,9 +121,10 @@ class Duty:
         gateway = self._gateway
         problem = ""
         try:
-            rules = await asyncio.to_thread(self._orders.origin.load)
-            if rules != gateway.keeper.rules:
-                gateway.change(rules)
+            async with self._reading:
+                rules = await asyncio.to_thread(self._orders.origin.load)
+                if rules != gateway.keeper.rules:
+                    gateway.change(rules)
         except Exception as caught:
             problem = str(caught) or type(caught).__name__
         self._channel.send(
