@@ -86,6 +86,7 @@ bench: $(BENCH)/.package ## measure against the peers, in an environment of its 
 	$(BENCH)/bin/python benchmarks/overload.py
 	$(BENCH)/bin/python benchmarks/matching.py
 	$(BENCH)/bin/python benchmarks/web.py
+	$(BENCH)/bin/python benchmarks/gateway.py
 
 # What is measured of a gateway wants the machine for itself, so those go one after another.
 soak: $(TOOLS) ## the same proofs at length, traces ten times as long, and what takes real time
@@ -124,4 +125,7 @@ $(BENCH)/.package: $(SOURCES) benchmarks/requirements.txt
 	test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
 	@rm -rf build/lib* build/bdist*
 	$(BENCH)/bin/python $(PIP) . -r benchmarks/requirements.txt
+	@{ command -v redis-server && command -v wrk && command -v nginx && command -v haproxy; } >/dev/null || \
+	  { apt-get update -qq && apt-get install -y -qq --no-install-recommends $(DEBIAN) haproxy; } >/dev/null 2>&1 || \
+	  echo "Not all of $(DEBIAN) haproxy is here, and it cannot be installed: what needs it is not measured."
 	@touch $@

@@ -80,7 +80,7 @@ class Build(build_ext):
         """Compile afresh; where a module fails, take the others out again."""
         if self.compiler.compiler_type == "unix":
             for extension in self.extensions:
-                extension.extra_compile_args += ["-O3", "-g0"]
+                extension.extra_compile_args += ["-O2", "-g0"]
         self.force = True
         self.remove()
         super().build_extensions()

@@ -47,7 +47,8 @@ FILES = Form(
 # A file of 100 KB fits into the buffers of one request.
 NGINX_PROXY = Form(
     f"""{NGINX}
-  limit_req_zone $binary_remote_addr zone=clients:10m rate=@rate;
+  @client
+  limit_req_zone $binary_remote_addr zone=clients:32m rate=@rate;
   limit_req_status 429;
   proxy_buffers 16 64k;
   proxy_buffer_size 64k;
@@ -142,16 +143,17 @@ gateway:
     - {match: {path: /**}, upstream: "http://127.0.0.1:@upstream"}
 """)
 
-# Arguments: how many addresses take turns, none or many, and whose turn it is. They come from the
-# next proxy in the chain. What was seen is the last line that is printed.
+# Arguments: how many requests take turns, none or many, whose turn it is, and how many addresses the
+# next proxy in the chain says they come from. What was seen is the last line that is printed.
 WRK = """
 function init(args)
-  local count, turn = tonumber(args[1]), tonumber(args[2])
+  local count, turn, addresses = tonumber(args[1]), tonumber(args[2]), tonumber(args[3])
   if count == 0 then return end
   local requests = {}
   for number = 0, count - 1 do
-    local upper, middle = math.floor(number / 65536), math.floor(number / 256) % 256
-    wrk.headers["X-Forwarded-For"] = string.format("10.%d.%d.%d", upper, middle, number % 256)
+    local who = number % addresses
+    local upper, middle = math.floor(who / 65536), math.floor(who / 256) % 256
+    wrk.headers["X-Forwarded-For"] = string.format("10.%d.%d.%d", upper, middle, who % 256)
     requests[number] = wrk.format()
   end
   request = function()

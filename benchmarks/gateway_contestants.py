@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ ADDRESSES = 100_000
 AMPLE, PLENTY, SPENT = "1000000/s", "1000/min", "1/day"
 # It believes what is said here about who the client is.
 TRUSTING = "client: {trusted_proxies: 127.0.0.0/8}"
+REAL = "set_real_ip_from 127.0.0.0/8; real_ip_header X-Forwarded-For;"
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ class Proxy:
     form: Form
     terms: dict[str, str] = field(default_factory=dict)
     status: int = SERVED
+    # At most so many addresses are told to it in turn.
+    addresses: int = ADDRESSES
 
     @property
     def asks(self) -> bool:
@@ -61,7 +64,7 @@ CONTESTS = {
     for contest in (
         Contest("1 KB", 1024, (NGINX, "haproxy", ENVOY, OURS, ON_REDIS)),
         Contest("100 KB", 102_400, (NGINX, "haproxy", ENVOY, OURS)),
-        Contest("addresses", 1024, (ONE, MANY), ADDRESSES),
+        Contest("addresses", 1024, (ONE, MANY, "nginx-addresses"), ADDRESSES),
         Contest("refused", 1024, ("nginx-refusing", "headgate-refusing")),
     )
 }
@@ -69,17 +72,18 @@ CONTESTS = {
 
 def proxies(redis: str) -> list[Proxy]:
     """Everybody; `redis` is the address of the server that one of them asks."""
-    slow = {"rate": "1r/m", "burst": "1"}
-    fast = {"rate": "1000000r/s", "burst": "1000000"}
+    slow = {"rate": "1r/m", "burst": "1", "client": ""}
+    fast = {"rate": "1000000r/s", "burst": "1000000", "client": ""}
     return [
         Proxy(NGINX, "nginx", gateway_configs.NGINX_PROXY, fast),
         Proxy("haproxy", "haproxy", gateway_configs.HAPROXY),
         Proxy(ENVOY, "envoy", gateway_configs.ENVOY),
         _headgate(OURS, AMPLE),
         _headgate(ON_REDIS, AMPLE, store=redis),
-        # As the first one, in a process that has done nothing else before.
-        _headgate(ONE, AMPLE),
+        # Both are told of the client by a proxy: of one all the time, or of many in turn.
+        replace(_headgate(ONE, AMPLE, client=TRUSTING), addresses=1),
         _headgate(MANY, PLENTY, client=TRUSTING),
+        Proxy("nginx-addresses", "nginx", gateway_configs.NGINX_PROXY, fast | {"client": REAL}),
         Proxy("nginx-refusing", "nginx", gateway_configs.NGINX_PROXY, slow, REFUSED),
         _headgate("headgate-refusing", SPENT, status=REFUSED),
     ]

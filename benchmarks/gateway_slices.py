@@ -153,7 +153,7 @@ def loaded(running: Running, contest: Contest, seconds: int, sent: int, redis: S
 def _wrk(running: Running, contest: Contest, seconds: int, sent: int) -> dict[str, float]:
     words = [found("wrk") or "wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency"]
     words += ["-s", f"{running.folder}/wrk.lua", f"http://{HOST}:{running.port}{contest.path}"]
-    words += ["--", str(contest.addresses), str(sent)]
+    words += ["--", *map(str, (contest.addresses, sent, running.proxy.addresses))]
     said = subprocess.run(words, capture_output=True, text=True, check=False)
     if said.returncode:
         raise RuntimeError(f"wrk ended with {said.returncode}: {said.stderr.strip()}")

@@ -10,8 +10,6 @@ from headgate.adapters.arrivals import Manners
 from headgate.gateway.wire.exchange import Exchange
 from headgate.gateway.wire.inlet import Inlet
 
-END = b"\r\n"
-
 
 def introduce(inlet: Inlet, manners: Manners) -> None:
     """See who a client is, and what servers are told of it, as the rules will have it."""
@@ -28,25 +26,39 @@ def introduce(inlet: Inlet, manners: Manners) -> None:
 def relay(exchange: Exchange, manners: Manners) -> bytes:
     """The lines about a request that a proxy has brought which is believed."""
     inlet = exchange.inlet
-    said = peer(inlet)
-    proto = joined(exchange, b"x-forwarded-proto") or inlet.scheme.encode("ascii")
-    host = joined(exchange, b"x-forwarded-host") or exchange.host
-    lines = []
+    told = hearsay(exchange)
+    said, here = peer(inlet), inlet.scheme.encode("ascii")
+    proto = told.get(b"x-forwarded-proto") or here
+    host = told.get(b"x-forwarded-host") or exchange.host
+    first = b""
     header = manners.client.header
     if header == "forwarded":
-        before = joined(exchange, b"forwarded")
-        here = b"for=%b;proto=%b" % (node(said), inlet.scheme.encode("ascii"))
-        lines += [b"forwarded: ", before + b", " + here if before else here, END]
-        proto, host = inlet.scheme.encode("ascii"), exchange.host
+        proto, host = here, exchange.host
+        first = after(told.get(b"forwarded"), b"for=%b;proto=%b" % (node(said), here))
+        first = b"forwarded: %b\r\n" % first
     if header == "x-forwarded-for":
-        before = joined(exchange, b"x-forwarded-for")
+        before = told.get(b"x-forwarded-for")
     else:
         # Others may have written what the proxy does not.
         before = exchange.request.address.encode("ascii")
         before = b"" if before == said else before
-    lines += [b"x-forwarded-for: ", before + b", " + said if before else said, END]
-    lines += [b"x-forwarded-proto: ", proto, END, b"x-forwarded-host: ", host, END]
-    return b"".join(lines)
+    return b"%bx-forwarded-for: %b\r\nx-forwarded-proto: %b\r\nx-forwarded-host: %b\r\n" % (
+        first, after(before, said), proto, host
+    )  # fmt: skip
+
+
+def hearsay(exchange: Exchange) -> dict[bytes, bytes]:
+    """What a request says of where it comes from, the lines of one name as one."""
+    told: dict[bytes, bytes] = {}
+    for name, value in exchange.asides or ():
+        lowered = name.lower()
+        told[lowered] = after(told.get(lowered), value)
+    return told
+
+
+def after(before: bytes | None, last: bytes) -> bytes:
+    """A list with one more at its end."""
+    return b"%b, %b" % (before, last) if before else last
 
 
 def peer(inlet: Inlet) -> bytes:
@@ -58,8 +70,3 @@ def peer(inlet: Inlet) -> bytes:
 def node(address: bytes) -> bytes:
     """An address as RFC 7239 writes it."""
     return b'"[%b]"' % address if b":" in address else address
-
-
-def joined(exchange: Exchange, name: bytes) -> bytes:
-    """The lines of one name as one."""
-    return b", ".join(exchange.header(name))

@@ -14,6 +14,10 @@ class Ear:
         """Something has come; a view of it is good until this returns."""
         raise NotImplementedError
 
+    def passed(self, size: int) -> None:
+        """So much of a body has gone on unseen, as was asked for."""
+        raise NotImplementedError
+
     def on_message_begin(self) -> None:
         """A request or an answer begins."""
         raise NotImplementedError

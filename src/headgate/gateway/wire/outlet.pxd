@@ -21,6 +21,9 @@ cdef long long HEAVIEST
 cdef long OLD
 cdef long MODERN
 cdef long SPOILT
+cdef long SIP
+cdef long long LONG
+cdef long BASIN
 cdef dict LINES
 
 
@@ -76,6 +79,10 @@ cdef class Outlet(Ear):
     cpdef close(self)
     @cython.locals(exchange=Exchange)
     cpdef data_received(self, data)
+    @cython.locals(sink=Pipe, inlet=Inlet)
+    cdef lead(self, Exchange exchange, long long rest)
+    @cython.locals(exchange=Exchange)
+    cpdef passed(self, Py_ssize_t size)
     cpdef on_message_begin(self)
     @cython.locals(kind=cython.long)
     cpdef on_header(self, bytes name, bytes value)

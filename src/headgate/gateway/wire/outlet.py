@@ -25,10 +25,14 @@ from headgate.gateway.wire.names import (
 )
 from headgate.gateway.wire.pipe import Pipe
 from headgate.gateway.wire.reader import ANSWERS, SPOILT, Reader
+from headgate.gateway.wire.wheel import BASIN
 
 # A server that says more than this before its body does not say anything.
 MOST = 1000
 HEAVIEST = 262_144
+# So much is read at first, and more than this of a body is passed on without being looked at.
+SIP = 8192
+LONG = 32_768
 # The versions of HTTP that are spoken.
 OLD = 10
 MODERN = 11
@@ -82,6 +86,9 @@ class Outlet(Ear):
         self.exchange = exchange
         self.heard = False
         exchange.outlet = self
+        if self.pipe is not None:
+            # The head, and what comes with it. The rest may not have to be looked at.
+            self.pipe.sip = SIP
         if exchange.backlog is not None:
             head = b"".join([head, *exchange.backlog])
             if not exchange.replay:
@@ -130,11 +137,33 @@ class Outlet(Ear):
             return
         if not self.ended and exchange.begun:
             exchange.desk.stall(exchange)
+            if self.length - exchange.size > LONG and exchange.valve is None:
+                self.lead(exchange, self.length - exchange.size)
         if scroll.size > 0:
             inlet = exchange.inlet
             inlet.write(scroll.take())
         if self.ended:
             self.release(exchange)
+
+    def lead(self, exchange: Exchange, rest: int) -> None:
+        """Have the rest of a body passed on without being looked at, where that can be done."""
+        inlet: Any = exchange.inlet
+        sink = inlet.pipe
+        if self.pipe is not None and sink is not None:
+            self.dirty = True
+            self.pipe.siphon(sink, rest)
+
+    def passed(self, size: int) -> None:
+        exchange = self.exchange
+        if exchange is None:
+            return
+        self.heard = True
+        exchange.size += size
+        if exchange.size == self.length:
+            self.ended = True
+            self.release(exchange)
+        else:
+            exchange.desk.stall(exchange)
 
     def parse(self, exchange: Exchange, data: Bytes) -> bool:
         """Whether the parser has understood; if not, what follows from that is done."""
@@ -206,6 +235,8 @@ class Outlet(Ear):
         if self.lines == 0:
             self.head()
         self.fresh = False
+        if self.pipe is not None:
+            self.pipe.sip = BASIN
         if self.ties and self.ties not in LOOSE:
             self.house.scroll.add(freed(self.house.scroll.take(), self.ties))
         if self.status < 200:

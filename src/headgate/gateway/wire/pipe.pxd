@@ -7,6 +7,8 @@ cdef long GATHERED
 cdef long COMES
 cdef long GOES
 cdef long AGAIN
+cdef long BASIN
+cdef long TANK
 
 
 cdef class Pipe(Spoke):
@@ -18,6 +20,9 @@ cdef class Pipe(Spoke):
     cdef Py_ssize_t waiting
     cdef int signs
     cdef Py_ssize_t high
+    cdef Py_ssize_t sip
+    cdef Py_ssize_t left
+    cdef Pipe sink
     cdef bint clogged
     cdef bint ending
     cdef bint shut
@@ -25,11 +30,17 @@ cdef class Pipe(Spoke):
     cdef watch(self, int signs)
     @cython.locals(basin=bytearray, size=cython.Py_ssize_t)
     cdef draw(self)
+    cdef stop(self, Py_ssize_t code)
+    cpdef siphon(self, Pipe sink, Py_ssize_t size)
+    @cython.locals(size=cython.Py_ssize_t)
+    cdef drain(self, Pipe sink)
+    @cython.locals(sent=cython.Py_ssize_t)
+    cdef suck(self, Py_ssize_t size)
     @cython.locals(size=cython.Py_ssize_t)
     cpdef write(self, data)
     cpdef writelines(self, list parts)
     @cython.locals(sent=cython.Py_ssize_t)
-    cdef flush(self)
+    cdef flush(self, bint more=*)
     cdef trim(self, Py_ssize_t sent)
     cdef swell(self)
     cdef ease(self)

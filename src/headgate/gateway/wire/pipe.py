@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import errno
+import os
 import socket
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from headgate.gateway.wire.ear import Bytes
 from headgate.gateway.wire.signs import COMES, GOES
-from headgate.gateway.wire.wheel import Spoke, Wheel
+from headgate.gateway.wire.wheel import BASIN, TANK, Spoke, Wheel
 
 if TYPE_CHECKING:
     from headgate import _cython as cython
@@ -21,9 +22,9 @@ else:
 
 if cython.compiled:
     from cython.cimports.headgate.gateway.wire.ink import read
-    from cython.cimports.headgate.gateway.wire.pump import pour, receive
+    from cython.cimports.headgate.gateway.wire.pump import pour, receive, siphon
 else:
-    from headgate.gateway.wire.sockets import pour, read, receive
+    from headgate.gateway.wire.sockets import pour, read, receive, siphon
 
 # More than this is handed on where it lies.
 LARGE = 16_384
@@ -40,11 +41,12 @@ class Pipe(Spoke):
     """A socket on a wheel: a transport, to a protocol.
 
     Large parts are handed to the protocol where they lie; it has done with them when it returns.
+    `sip` is how much is read at once.
     """
 
     __slots__ = (
-        "clogged", "ear", "ending", "gone", "high", "line", "parts", "protocol", "shut", "signs",
-        "waiting", "wheel",
+        "clogged", "ear", "ending", "gone", "high", "left", "line", "parts", "protocol",
+        "shut", "signs", "sink", "sip", "waiting", "wheel",
     )  # fmt: skip
 
     def __init__(self, wheel: Wheel, line: socket.socket, protocol: Any) -> None:
@@ -56,6 +58,10 @@ class Pipe(Spoke):
         self.parts: list[Bytes] = []
         self.waiting = self.signs = 0
         self.high = HIGH
+        self.sip = BASIN
+        # To whom so many bytes are passed on unseen.
+        self.sink: Pipe | None = None
+        self.left = 0
         # Whether it is to be flushed; takes in no more; is to hang up; has hung up.
         self.due = self.clogged = self.ending = self.shut = self.gone = False
         if line.family != socket.AF_UNIX:
@@ -79,35 +85,92 @@ class Pipe(Spoke):
 
     def draw(self) -> None:
         """Take in what has come."""
-        if self.gone:
+        if self.gone or not self.signs & COMES:
+            return
+        if self.sink is not None:
+            self.drain(self.sink)
             return
         basin = self.wheel.basin
-        size = receive(self.number, basin)
+        size = receive(self.number, basin, self.sip)
         if size > 0:
             if size > LARGE:
                 self.ear.data_received(memoryview(basin)[:size])
             else:
                 self.ear.data_received(read(basin, size))
-        elif size == 0:
+            if self.sink is not None and not self.gone and self.signs & COMES:
+                # The rest of it may be here already.
+                self.drain(self.sink)
+        else:
+            self.stop(size)
+
+    def stop(self, code: int) -> None:
+        """Nothing could be read: for now, because nothing more comes, or something is wrong."""
+        if code == 0:
             self.watch(self.signs & GOES)
             if not self.protocol.eof_received():
                 self.close()
-        elif size != AGAIN:
-            self.leave(OSError(-size, "a connection could not be read from"))
+        elif code != AGAIN:
+            self.leave(OSError(-code, "a connection could not be read from"))
+
+    def siphon(self, sink: Pipe, size: int) -> None:
+        """Have the next bytes passed on unseen; the ear hears how many went each time."""
+        self.sink = sink
+        self.left = size
+
+    def drain(self, sink: Pipe) -> None:
+        """Pass on to another pipe what has come."""
+        if sink.shut:
+            # Whoever is told of that hangs up here as well.
+            return
+        size = min(self.left, TANK)
+        if sink.signs & GOES:
+            size = receive(self.number, self.wheel.basin, min(size, BASIN))
+        else:
+            size = siphon(self.number, self.wheel.funnel, size)
+        if size <= 0:
+            self.stop(size)
+            return
+        if sink.signs & GOES:
+            sink.write(read(self.wheel.basin, size))
+        else:
+            sink.suck(size)
+        self.left -= size
+        if self.left == 0:
+            self.sink = None
+        self.ear.passed(size)
+
+    def suck(self, size: int) -> None:
+        """Send what is in the tank, after what was said before; what does not go is kept."""
+        self.flush(True)
+        while size > 0 and self.waiting == 0 and not self.gone:
+            sent = siphon(self.wheel.spout, self.number, size)
+            if sent <= 0:
+                if sent != AGAIN:
+                    self.leave(OSError(-sent, "a connection could not be written to"))
+                break
+            size -= sent
+        rest = b""
+        while size > len(rest):
+            rest += os.read(self.wheel.spout, size - len(rest))
+        if rest and not self.shut:
+            self.parts.append(rest)
+            self.waiting += size
+            self.watch(self.signs | GOES)
+            self.swell()
 
     def write(self, data: Bytes) -> None:
-        """Send bytes: at the end of a turn, or at once if there is none or they are borrowed."""
+        """Send bytes, soon; those that are borrowed at once."""
         if self.shut:
             return
         self.parts.append(data)
         self.waiting += len(data)
         if self.signs & GOES:
             self.swell()
-        elif not self.wheel.turning or type(data) is memoryview:
+        elif type(data) is memoryview:
             self.flush()
         elif not self.due:
             self.due = True
-            self.wheel.due.append(self)
+            self.wheel.remind(self)
 
     def writelines(self, parts: list[Bytes]) -> None:
         """Send several parts at once."""
@@ -121,14 +184,14 @@ class Pipe(Spoke):
         else:
             self.flush()
 
-    def flush(self) -> None:
-        """Send what there is."""
+    def flush(self, more: bool = False) -> None:
+        """Send what there is; with `more`, the rest follows at once."""
         self.due = False
         if self.waiting == 0 or self.gone:
             return
         if len(self.parts) > GATHERED:
             self.parts = [b"".join(self.parts)]
-        sent = pour(self.number, self.parts)
+        sent = pour(self.number, self.parts, more)
         if sent == self.waiting:
             self.parts.clear()
             self.waiting = 0

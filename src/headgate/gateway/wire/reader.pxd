@@ -36,7 +36,7 @@ cdef class Reader:
     @cython.locals(said=cython.int, part=bytes)
     cdef tell(self, Py_ssize_t number, data)
     cdef spell(self, bytes part)
-    @cython.locals(name=bytes, value=bytes)
+    @cython.locals(called=bytes, value=bytes)
     cdef head(self)
     @cython.locals(start=cython.Py_ssize_t)
     cdef pass_on(self, Py_ssize_t number, data)

@@ -28,12 +28,13 @@ else:
 
 if cython.compiled:
     from cython.cimports.headgate.gateway.wire.voice import (
-        called,
         code,
         count,
         hear,
         hush,
         kind,
+        method,
+        name,
         place,
         reach,
         size,
@@ -139,7 +140,7 @@ class Reader:
             said = kind(self.voice, number)
             if said == NAME:
                 self.status = code(self.voice, number)
-                self.spell(word(self.voice, number))
+                self.spell(name(self.voice, number))
             elif said == VALUE:
                 part: bytes = word(self.voice, number)
                 self.value = self.value + part if self.valued else part
@@ -168,10 +169,10 @@ class Reader:
 
     def head(self) -> None:
         """Tell of a header."""
-        name, value = self.name, self.value
+        called, value = self.name, self.value
         self.name = self.value = b""
         self.valued = False
-        self.ear.on_header(name, value)
+        self.ear.on_header(called, value)
 
     def pass_on(self, number: int, data: Bytes) -> None:
         """Tell of a part of a body."""
@@ -192,7 +193,7 @@ class Reader:
                 number = told // 1000
                 found = METHODS.get(number)
                 if found is None:
-                    found = METHODS[number] = called(number)
+                    found = METHODS[number] = method(number)
                 self.method = found
 
     def __dealloc__(self) -> None:

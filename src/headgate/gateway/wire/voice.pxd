@@ -12,6 +12,8 @@ cdef extern from *:
     #define HEADGATE_LOGGED 128
     #define HEADGATE_ROOM 32
     #define HEADGATE_KEPT 1024
+    #define HEADGATE_NAMES 1024
+    #define HEADGATE_SHORT 32
 
     enum { HEADGATE_BEGIN, HEADGATE_URL, HEADGATE_NAME, HEADGATE_VALUE, HEADGATE_HEADED,
            HEADGATE_BODY, HEADGATE_END, HEADGATE_KINDS };
@@ -221,6 +223,27 @@ cdef extern from *:
         headgate_word *word = voice->words + number;
         return PyBytes_FromStringAndSize(voice->data + word->place, word->size);
     }
+    /* Names of headers are few; those of late are at hand, with what Python knows of their hash. */
+    static PyObject *headgate_names[HEADGATE_NAMES];
+    static PyObject *headgate_name_of(headgate_voice *voice, Py_ssize_t number) {
+        headgate_word *word = voice->words + number;
+        const unsigned char *at = (const unsigned char *)voice->data + word->place;
+        const size_t size = (size_t)word->size;
+        PyObject **slot, *found;
+        if (size == 0 || size > HEADGATE_SHORT) return headgate_word_of(voice, number);
+        slot = headgate_names
+            + (131 * size + 31 * at[0] + 7 * at[size / 2] + at[size - 1]) % HEADGATE_NAMES;
+        found = *slot;
+        if (found == NULL || (size_t)PyBytes_GET_SIZE(found) != size
+                || memcmp(PyBytes_AS_STRING(found), at, size) != 0) {
+            found = headgate_word_of(voice, number);
+            if (found == NULL) return NULL;
+            Py_XDECREF(*slot);
+            *slot = found;
+        }
+        Py_INCREF(found);
+        return found;
+    }
     #define headgate_count(voice) ((voice)->count)
     #define headgate_kind(voice, number) ((voice)->words[number].kind)
     #define headgate_code(voice, number) ((voice)->words[number].code)
@@ -236,9 +259,10 @@ cdef extern from *:
     int hear "headgate_hear"(Voice *voice, object data) except -1
     Py_ssize_t stop "headgate_stop"(Voice *voice)
     bytes word "headgate_word_of"(Voice *voice, Py_ssize_t number)
+    bytes name "headgate_name_of"(Voice *voice, Py_ssize_t number)
     Py_ssize_t count "headgate_count"(Voice *voice)
     int kind "headgate_kind"(Voice *voice, Py_ssize_t number)
     int code "headgate_code"(Voice *voice, Py_ssize_t number)
     Py_ssize_t place "headgate_place"(Voice *voice, Py_ssize_t number)
     Py_ssize_t size "headgate_size"(Voice *voice, Py_ssize_t number)
-    const char *called "headgate_method"(int code)
+    const char *method "headgate_method"(int code)

@@ -9,10 +9,13 @@ the course of it, so that who sleeps on the other side is woken once.
 from __future__ import annotations
 
 import asyncio
+import fcntl
+import os
 import select
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from headgate.gateway.wire.signs import GOES
+from headgate.gateway.wire.signs import COMES, GOES
 
 if TYPE_CHECKING:
     from headgate import _cython as cython
@@ -28,6 +31,8 @@ if cython.compiled:
 # So much is read at once, and so many sockets are looked at in one turn.
 BASIN = 262_144
 CROWD = 256
+# So much is passed on at once without being looked at.
+TANK = 1_048_576
 
 
 class Spoke:
@@ -42,8 +47,8 @@ class Spoke:
         """Take in what has come."""
         raise NotImplementedError
 
-    def flush(self) -> None:
-        """Send what there is."""
+    def flush(self, more: bool = False) -> None:
+        """Send what there is; with `more`, the rest follows at once."""
         raise NotImplementedError
 
     def abort(self) -> None:
@@ -58,19 +63,28 @@ class Spoke:
 class Wheel:
     """The sockets of one event loop, on systems that have epoll."""
 
-    __slots__ = ("basin", "due", "epoll", "loop", "number", "page", "spokes", "turning")
+    __slots__ = (
+        "basin", "due", "epoll", "funnel", "loop", "number", "page", "planned", "spokes", "spout",
+        "turning",
+    )  # fmt: skip
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
         self.epoll = select.epoll()
         self.number = self.epoll.fileno()
         self.basin = bytearray(BASIN)
+        # The ends of a tank of the system's, in which bytes go from one socket to another. Whoever
+        # fills it empties it.
+        self.spout, self.funnel = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        with suppress(OSError):
+            fcntl.fcntl(self.funnel, fcntl.F_SETPIPE_SZ, TANK)
         # What the system writes of who is ready, at most 16 bytes for each.
         self.page = bytearray(16 * CROWD)
         # By the numbers of their sockets; and those that have something to send.
         self.spokes: list[Spoke | None] = []
         self.due: list[Spoke] = []
-        self.turning = False
+        # Whether it turns, and whether the loop will have it send what there is.
+        self.turning = self.planned = False
         loop.add_reader(self.number, self.turn)
 
     def turn(self) -> None:
@@ -94,16 +108,24 @@ class Wheel:
         if spoke is None:
             return
         try:
-            # All others call for reading, if only to see what is wrong.
+            # What is wrong shows when it is read from, or written to.
             if signs & ~GOES:
                 spoke.draw()
-            if signs & GOES:
+            if signs & ~COMES:
                 spoke.flush()
         except Exception as problem:
             spoke.blame(problem)
 
+    def remind(self, spoke: Spoke) -> None:
+        """Have what a socket has to say sent when everybody has had their say."""
+        self.due.append(spoke)
+        if not self.turning and not self.planned:
+            self.planned = True
+            self.loop.call_soon(self.settle)
+
     def settle(self) -> None:
-        """Send what was said during a turn."""
+        """Send what was said."""
+        self.planned = False
         due = self.due
         place = 0
         while place < len(due):
@@ -130,3 +152,5 @@ class Wheel:
         if not self.epoll.closed:
             self.loop.remove_reader(self.number)
             self.epoll.close()
+            os.close(self.spout)
+            os.close(self.funnel)

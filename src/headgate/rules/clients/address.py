@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from json import dumps
+from socket import AF_INET, inet_ntop, inet_pton
 
 # No address is longer, with brackets, zone and port; what is longer is not looked at.
 LONGEST = 100
@@ -47,7 +48,7 @@ def spell(number: int) -> str:
     One address has one spelling.
     """
     if number >> 32 == MAPPED:
-        return str(IPv4Address(number & IPV4))
+        return inet_ntop(AF_INET, (number & IPV4).to_bytes(4, "big"))
     return str(IPv6Address(number))
 
 
@@ -122,7 +123,7 @@ def _network(cidr: Network) -> tuple[str, int, int, int]:
     cidr = str(cidr)
     address, slash, length = cidr.partition("/")
     size = 128 if ":" in address else 32
-    number = None if "%" in address else _ipv6(address) if size == 128 else _ipv4(address)
+    number = None if "%" in address else _ipv6(address) if size == 128 else dotted(address)
     if number is None:
         raise ValueError(f'"{cidr}" is no network; try one such as 10.0.0.0/8 or 2001:db8::/32')
     prefix = _prefix(cidr, length, size) if slash else size
@@ -159,7 +160,7 @@ def _read(text: str) -> int | None:
         number = _ipv6(text)
     else:
         address, colon, rest = text.partition(":")
-        number = _ipv4(address) if not colon or _port(colon + rest) else None
+        number = dotted(address) if not colon or _port(colon + rest) else None
     return None if number is None else _plain(number)
 
 
@@ -173,11 +174,12 @@ def _port(text: str) -> bool:
     return 0 < len(port) <= 5 and DIGITS.issuperset(port)
 
 
-def _ipv4(text: str) -> int | None:
+def dotted(text: str) -> int | None:
+    """The number of an IPv4 address that is four numbers and nothing else; None if it is none."""
     # A number that begins with 0 is octal to some and decimal to others; here it is neither.
     try:
-        return MAPPED << 32 | int(IPv4Address(text))
-    except ValueError:
+        return MAPPED << 32 | int.from_bytes(inet_pton(AF_INET, text), "big")
+    except (OSError, ValueError):
         return None
 
 

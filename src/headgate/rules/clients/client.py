@@ -28,6 +28,7 @@ from headgate.rules.clients.address import (
     Network,
     Networks,
     cluster,
+    dotted,
     parse,
     spell,
 )
@@ -111,6 +112,19 @@ class Client:
 
     def follow(self, nearest: Found, lines: Sequence[str]) -> Found:
         """Go from proxy to proxy, and back to the nearest one from where there is no way on."""
+        found = self._near(lines[0]) if len(lines) == 1 else None
+        return self._trace(nearest, lines) if found is None else found
+
+    def _near(self, text: str) -> Found | None:
+        # Most proxies name one client, by its IPv4 address, which has no other spelling.
+        if self.ipv4 < 32 or self.trusted_hops > 1 or self.header == "forwarded":
+            return None
+        number = dotted(text)
+        if number is None or not (self.trusted_hops or not self._networks.cover(number)):
+            return None
+        return Found(text, text)
+
+    def _trace(self, nearest: Found, lines: Sequence[str]) -> Found:
         text = lines[0] if len(lines) == 1 else ", ".join(lines)
         flaw = excess(text)
         if flaw:
