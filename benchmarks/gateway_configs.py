@@ -143,8 +143,8 @@ gateway:
     - {match: {path: /**}, upstream: "http://127.0.0.1:@upstream"}
 """)
 
-# Arguments: how many requests take turns, none or many, whose turn it is, and how many addresses the
-# next proxy in the chain says they come from. What was seen is the last line that is printed.
+# Arguments: how many requests take turns, none or many, whose turn it is, and of how many addresses
+# the next proxy in the chain tells. What was seen is the last line that is printed.
 WRK = """
 function init(args)
   local count, turn, addresses = tonumber(args[1]), tonumber(args[2]), tonumber(args[3])
