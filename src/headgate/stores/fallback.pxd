@@ -11,6 +11,7 @@ cdef class Fallback:
     cdef readonly object mode
     cdef readonly long long degraded
     cdef readonly bint awaited
+    cdef readonly bint direct
     cdef object _beat
     cdef object _try
     cdef readonly object _local
@@ -18,4 +19,7 @@ cdef class Fallback:
     cdef readonly dict _debits
     cdef long long _parts
     cdef long long _round
+    cpdef call(self, key, long long cost, long long now, arrive)
+    cpdef thrive(self, long long now)
+    cpdef endure(self, problem, key, long long cost, long long now)
     cdef bint _restless(self) except -1

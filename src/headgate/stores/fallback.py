@@ -8,11 +8,10 @@ meanwhile is charged to it.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from headgate.algorithms.limit import SCALE, Limit
@@ -20,6 +19,7 @@ from headgate.decision import Decision
 from headgate.errors import StoreUnavailable
 from headgate.stores.flat.table import Table
 from headgate.stores.leases.lease import Lease
+from headgate.stores.reply import Reply, later
 from headgate.stores.share import marked, share, verdict
 from headgate.stores.store import FAR
 from headgate.stores.watch import Watch
@@ -42,6 +42,8 @@ class Fallback:
         self.degraded = 0
         self._beat = beat
         self.awaited = awaited
+        # Whether `call` can be used.
+        self.direct = awaited and getattr(ledger, "direct", False)
         self._try = self._await if awaited else self._call
         self._local: Table | None = None
         # By key: what was let in and not charged; and what was to be charged whatever is left.
@@ -59,6 +61,17 @@ class Fallback:
     def take(self, key: str, cost: int, now: int, patience: int) -> Any:
         """Spend `cost` if it may enter within `patience` microseconds."""
         return self._try("take", key, cost, now, patience)
+
+    def call(self, key: str, cost: int, now: int, arrive: Callable[[Any], Any]) -> None:
+        """`take`, not awaited: `arrive` gets the decision, or what went wrong."""
+        if self.watch.failing and not self.watch.open(now):
+            arrive(self.endure(None, key, cost, now))
+            return
+        reply = Reply(self, key, cost, now, arrive)
+        try:
+            self.ledger.call(key, cost, now, reply)
+        except Exception as problem:
+            reply.set_exception(problem)
 
     def take_many(self, keys: Sequence[str], cost: int, now: int) -> Any:
         """Decide for each key in turn."""
@@ -120,11 +133,28 @@ class Fallback:
         except StoreUnavailable as problem:
             self.watch.fail(now, problem)
             return self._without(verb, *said, unknown=problem.unknown)
+        self.thrive(now)
+        return answer
+
+    def thrive(self, now: int) -> None:
+        """It answered: do what was put off, and give a sign of life if it is time."""
         if self._restless():
             later(self._asettle(*self._debts(now)))
         if self.watch.beating(now):
             later(self._asign())
-        return answer
+
+    def endure(self, problem: Exception | None, key: str, cost: int, now: int) -> Any:
+        """What is decided without an answer, or without having asked; an exception, if nothing."""
+        unknown = False
+        if isinstance(problem, StoreUnavailable):
+            self.watch.fail(now, problem)
+            unknown = problem.unknown
+        elif problem is not None:
+            return problem
+        try:
+            return self._without("take", key, cost, now, 0, unknown=unknown)
+        except Exception as refused:
+            return refused
 
     def _restless(self) -> bool:
         # It answered: whether anything is left of the time when it did not.
@@ -258,17 +288,9 @@ async def nothing() -> None:
     """Nothing more to do, awaited."""
 
 
-def later(work: Any) -> None:
-    """Have it done beside the caller, and keep it until it is."""
-    task = asyncio.ensure_future(work)
-    RUNNING.add(task)
-    task.add_done_callback(RUNNING.discard)
-
-
 # Verbs whose units, if let in, are owed to the store.
 SPENDING = ("take", "book", "lease")
 # What is owed changes under one lock for all, and a share is begun under it; in a list because a
 # forked child needs a new one.
 OWING = [threading.Lock()]
 os.register_at_fork(after_in_child=lambda: OWING.__setitem__(0, threading.Lock()))
-RUNNING: set[asyncio.Future[Any]] = set()

@@ -14,7 +14,7 @@ cdef class Turnstile:
     cdef readonly object key
     cdef object keyless
     cdef object tally
-    cdef object lane
+    cdef readonly object lane
     cdef Limiter limiter
     cdef readonly object cost
     cdef readonly bint near

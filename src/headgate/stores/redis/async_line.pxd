@@ -35,7 +35,7 @@ cdef class AsyncLine:
     cdef readonly long long greeted
     cdef readonly object task
     @cython.locals(errand=Errand)
-    cpdef run(self, Question question, read)
+    cpdef run(self, Question question, read, future=*)
     @cython.locals(out=list)
     cdef _send(self, bytes head, bytes rest, Errand errand)
     cdef _answer(self, Errand errand, reply)

@@ -101,11 +101,16 @@ class AsyncLine:
         self.greeted = 0
         self.task = self.loop.create_task(self._connect())
 
-    def run(self, question: Question, read: Callable[[bytes], Any]) -> Future:
-        """A future of what `read` makes of the answer, wherever it has to be got."""
-        errand = Errand(question, self.loop.create_future(), read)
+    def run(self, question: Question, read: Callable[[bytes], Any], future: Any = None) -> Future:
+        """A future of what `read` makes of the answer, wherever it has to be got.
+
+        It may be given: whatever is told as a future is.
+        """
+        if future is None:
+            future = self.loop.create_future()
+        errand = Errand(question, future, read)
         self._send(question.quick, question.rest, errand)
-        return errand.future
+        return future  # type: ignore[no-any-return]
 
     def put(self, question: Question, full: bool, asking: bool) -> Future:
         """A future of the reply to a question, which may be a Refusal."""

@@ -56,7 +56,9 @@ class AsyncRedisStore:
         when_unavailable: str = "raise",
     ) -> RedisLedger | Fallback:  # fmt: skip
         """The ledger of `limits` under `name`; its verbs are awaited."""
-        ledger = RedisLedger(Tongue(limits, name, given(clock)), self._carry, self._forget)
+        ledger = RedisLedger(
+            Tongue(limits, name, given(clock)), self._carry, self._forget, self._run
+        )
         return backed(ledger, self, when_unavailable)
 
     def clock(self) -> Clock:
@@ -99,17 +101,17 @@ class AsyncRedisStore:
         except STRANGE:
             raise foreign(shown(self.route)) from None
 
-    def _run(self, question: Question, read: Any) -> asyncio.Future[Any]:
+    def _run(self, question: Question, read: Any, future: Any = None) -> asyncio.Future[Any]:
         # A future, not a coroutine: every coroutine on the way would have to be paid for.
         place = self.fleet.place(question.slot)
         loop = asyncio.get_running_loop()
         line = self._last
         if line is not None and line.place is place and line.loop is loop and line.broken is None:
-            return line.run(question, read)
+            return line.run(question, read, future)
         if place is not None:
             self._last = self._line(place)
-            return self._last.run(question, read)
-        errand = Errand(question, loop.create_future(), read)
+            return self._last.run(question, read, future)
+        errand = Errand(question, loop.create_future() if future is None else future, read)
         self._mend(errand, None, None)
         return errand.future
 

@@ -176,10 +176,15 @@ class RedisLedger:
     `ask` carries a question to the server and reads the reply; it is all that has a colour.
     """
 
-    def __init__(self, tongue: Tongue, ask: Ask, forget: Callable[[bytes], Any]) -> None:
+    def __init__(
+        self, tongue: Tongue, ask: Ask, forget: Callable[[bytes], Any], call: Any = None
+    ) -> None:
         self.tongue = tongue
         self._ask = ask
         self._forget = forget
+        self._call = call
+        # Whether `call` can be used: what goes by the calendar may take two journeys.
+        self.direct = call is not None and not tongue.calendars
 
     @property
     def limits(self) -> tuple[Limit, ...]:
@@ -190,6 +195,10 @@ class RedisLedger:
         """Spend `cost` if it may enter within `patience` microseconds; all limits or none."""
         tongue = self.tongue
         return self._ask(tongue, tongue.decision, tongue.take, key, cost, now, patience)
+
+    def call(self, key: str, cost: int, now: int, reply: Any) -> None:
+        """`take`, and `reply` is told as a future is."""
+        self._call(self.tongue.take(key, cost, now, 0), self.tongue.decision, reply)
 
     def take_many(self, keys: Sequence[str], cost: int, now: int) -> Any:
         """Decide for each key in turn, all in one journey."""
