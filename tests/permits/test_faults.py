@@ -21,7 +21,7 @@ from tests.servers.waiting import until
 from tests.stores.redis.callers import url
 
 TTL = 8.0
-SHORT = 0.25
+SHORT = 0.5
 
 
 @pytest.fixture
