@@ -106,9 +106,9 @@ def hold(tale: Tale, scale: int) -> None:
     """What is true however busy a machine is with others."""
     heads = HEADS * scale
     cut = [row for row in tale.rows if row.cut and row.kind != "readers"]
-    good = [visit.status for visit in [*tale.visits, *tale.twins]]
-    # Who stands still for a second in the short form, because the machine does, is slow as well.
-    assert good.count(200) >= len(good) * (0.9 if scale == 1 else 1.0)
+    missed = [visit for visit in [*tale.visits, *tale.twins] if visit.status != 200]
+    # Who takes as long as a head may, because the machine does, is slow as well, in the short form.
+    assert [visit for visit in missed if scale > 1 or visit.took < 1.0] == []
     assert {row.heard for row in cut} == {"HTTP/1.1 408 "}
     assert [row for row in cut if over(row, scale) < -EARLY] == []
     assert {row.kind for row in tale.rows} == {"heads", "bodies", "drops", "readers"}

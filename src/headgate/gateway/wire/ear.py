@@ -4,6 +4,9 @@ from __future__ import annotations
 
 Bytes = bytes | memoryview
 
+# What is longer is handed on as a view of where it lies, and not copied.
+LARGE = 16_384
+
 
 class Ear:
     """Hears of a connection. What it does not accept of a message, it raises ValueError at."""

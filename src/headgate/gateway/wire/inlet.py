@@ -14,7 +14,7 @@ from headgate.gateway.wire.house import House
 from headgate.gateway.wire.names import LOOSE, PLAIN, meaning, untied
 from headgate.gateway.wire.phases import ANSWERING, BODY, HEAD, IDLE, LINGERING, TUNNEL, WAITING
 from headgate.gateway.wire.pipe import Pipe
-from headgate.gateway.wire.reader import REQUESTS, SPOILT, Reader
+from headgate.gateway.wire.reader import MODERN, OLD, REQUESTS, SPOILT, Reader
 
 # So many requests that were sent at once wait for each other, in so many bytes.
 QUEUE = 16
@@ -23,9 +23,6 @@ HELD = 65_536
 SLACK = 16_384
 EXCESS = 8
 SPACE = 32
-# Versions of HTTP, as a reader gives them.
-OLD = 10
-MODERN = 11
 
 
 class Inlet(Ear):

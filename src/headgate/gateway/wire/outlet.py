@@ -24,7 +24,7 @@ from headgate.gateway.wire.names import (
     meaning,
 )
 from headgate.gateway.wire.pipe import Pipe
-from headgate.gateway.wire.reader import ANSWERS, SPOILT, Reader
+from headgate.gateway.wire.reader import ANSWERS, MODERN, OLD, SPOILT, Reader
 from headgate.gateway.wire.wheel import BASIN
 
 # A server that says more than this before its body does not say anything.
@@ -33,9 +33,6 @@ HEAVIEST = 262_144
 # So much is read at first, and more than this of a body is passed on without being looked at.
 SIP = 8192
 LONG = 32_768
-# The versions of HTTP that are spoken.
-OLD = 10
-MODERN = 11
 
 
 class Outlet(Ear):

@@ -36,7 +36,6 @@ cdef class Pipe(Spoke):
     cdef drain(self, Pipe sink)
     @cython.locals(sent=cython.Py_ssize_t)
     cdef suck(self, Py_ssize_t size)
-    @cython.locals(size=cython.Py_ssize_t)
     cpdef write(self, data)
     cpdef writelines(self, list parts)
     @cython.locals(sent=cython.Py_ssize_t)

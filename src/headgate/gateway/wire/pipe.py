@@ -8,7 +8,7 @@ import socket
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from headgate.gateway.wire.ear import Bytes
+from headgate.gateway.wire.ear import LARGE, Bytes
 from headgate.gateway.wire.signs import COMES, GOES
 from headgate.gateway.wire.wheel import BASIN, TANK, Spoke, Wheel
 
@@ -26,8 +26,6 @@ if cython.compiled:
 else:
     from headgate.gateway.wire.sockets import pour, read, receive, siphon
 
-# More than this is handed on where it lies.
-LARGE = 16_384
 # So many parts go out in one call.
 GATHERED = 16
 # So much is kept, unless it is said otherwise, before who sends has to wait.

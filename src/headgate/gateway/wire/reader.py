@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from headgate.gateway.wire.ear import Bytes, Ear
+from headgate.gateway.wire.ear import LARGE, Bytes, Ear
 from headgate.gateway.wire.parsers import (
     LIBRARY,
     HttpParserError,
@@ -61,8 +61,9 @@ HEADED = 4
 BODY = 5
 END = 6
 
-# A larger part of a body is not copied, where all of it is only lent.
-LARGE = 16_384
+# Versions of HTTP.
+OLD = 10
+MODERN = 11
 
 DIRECT = cython.compiled and bool(reach(LIBRARY))
 METHODS: dict[int, bytes] = {}
@@ -71,7 +72,7 @@ METHODS: dict[int, bytes] = {}
 class Reader:
     """Reads what is sent over one connection; `kind` is REQUESTS or ANSWERS.
 
-    When a head is complete, `version` is 10 or 11 or something else, `keeps` says whether the
+    When a head is complete, `version` is OLD, MODERN or something else, `keeps` says whether the
     connection may stay, and `turns` whether another protocol is asked for.
     """
 
