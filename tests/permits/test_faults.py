@@ -56,7 +56,7 @@ def test_a_server_that_does_not_answer_is_said_to_be_late(behind: Holder, proxy:
     ticket = behind.enter()
     proxy.blackhole()
     for call in (behind.enter, behind.inside):
-        with pytest.raises(StoreUnavailable, match=r" did not answer within 0.25 s$"):
+        with pytest.raises(StoreUnavailable, match=rf" did not answer within {SHORT} s$"):
             call()
 
     # Whoever leaves is not troubled with it.
