@@ -19,6 +19,7 @@ cdef class Window:
     cdef object view
     @cython.locals(base="long long")
     cpdef void add(self, long long outcome, long long now, long long took, long long slow) noexcept
+    cpdef void gain(self, long long outcome, long long now, long long calls) noexcept
     @cython.locals(latest="long long", fresh="long long", base="long long", cell="long long")
     cpdef void turn(self, long long now) noexcept nogil
     @cython.locals(cell="long long")

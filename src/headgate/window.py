@@ -97,6 +97,12 @@ class Window:
             self.cells[base + SPENT] += took
             self.sums[SPENT] += took
 
+    def gain(self, outcome: int, now: int, calls: int) -> None:
+        """Count so many calls that came to the same; how long they took is not asked."""
+        self.turn(now)
+        self.cells[self.latest % self.buckets * CELLS + outcome] += calls
+        self.sums[outcome] += calls
+
     def turn(self, now: int) -> None:
         """Clear what is over. A clock that went back counts in the latest bucket."""
         latest = now // self.width

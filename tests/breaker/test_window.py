@@ -51,6 +51,21 @@ def test_each_outcome_is_counted_by_itself_and_the_total_is_their_sum() -> None:
     assert (totals.calls, totals.total) == (4, 5)
 
 
+@given(acts=ACTS, buckets=st.sampled_from([1, 2, 5, 10]), calls=st.integers(1, 5))
+def test_calls_that_came_to_the_same_are_counted_at_once(
+    acts: list[tuple[int, int, int, bool]], buckets: int, calls: int
+) -> None:
+    together, apart = Window(10 * SECOND, buckets), Window(10 * SECOND, buckets)
+    now = 0
+    for outcome, gap, _, _ in acts:
+        now += gap
+        together.gain(outcome, now, calls)
+        for _ in range(calls):
+            apart.add(outcome, now, 0, 0)
+
+        assert together.totals(now) == apart.totals(now)
+
+
 def test_what_is_over_leaves_bucket_by_bucket() -> None:
     window = Window(10 * SECOND, 10)
     for second in range(10):

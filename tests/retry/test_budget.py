@@ -31,6 +31,27 @@ def test_a_tenth_of_the_calls_may_be_retried(clock: ManualClock) -> None:
     assert [budget.take(), budget.take()] == [True, False]
 
 
+def test_calls_may_be_counted_together(clock: ManualClock) -> None:
+    budget = RetryBudget(share=0.1, least=0, clock=clock)
+
+    budget.count(59)
+    clock.advance(1)
+    budget.count()
+
+    assert [budget.take() for _ in range(7)] == [True] * 6 + [False]
+    assert repr(budget) == "<RetryBudget: 6 retries of 60 calls>"
+
+
+@pytest.mark.parametrize("calls", [0, -1])
+def test_no_call_is_not_counted(calls: int, clock: ManualClock) -> None:
+    budget = RetryBudget(clock=clock)
+
+    with pytest.raises(ValueError, match=rf"^RetryBudget: calls .*{calls}"):
+        budget.count(calls)
+
+    assert repr(budget) == "<RetryBudget: 0 retries of 0 calls>"
+
+
 def test_so_many_may_always_be_retried(clock: ManualClock) -> None:
     budget = RetryBudget(least=3, clock=clock)
 

@@ -1,5 +1,6 @@
 # C types of desk.py, for Cython.
 cimport cython
+from headgate.adapters.http.herald cimport Herald
 from headgate.gateway.courier cimport Courier
 from headgate.gateway.road cimport Road
 from headgate.gateway.way cimport Way
@@ -8,6 +9,7 @@ from headgate.gateway.wire.exchange cimport Exchange
 from headgate.gateway.wire.house cimport House
 from headgate.gateway.wire.inlet cimport Inlet
 from headgate.gateway.wire.names cimport untied
+from headgate.gateway.wire.outlet cimport Outlet
 from headgate.gateway.wire.scroll cimport Scroll
 from headgate.rules.live.entry cimport Entry
 from headgate.rules.live.ferry cimport Ferry
@@ -48,21 +50,24 @@ cdef class Desk:
     @cython.locals(inlet=Inlet)
     cpdef meet(self, Exchange exchange)
     cpdef usher(self, Exchange exchange, Entry entry)
-    @cython.locals(road=Road, server=Server, now=cython.longlong)
+    @cython.locals(road=Road, server=Server, inlet=Inlet, now=cython.longlong)
     cpdef forward(self, Exchange exchange)
     @cython.locals(road=Road, inlet=Inlet)
-    cpdef send(self, Exchange exchange, outlet)
+    cpdef send(self, Exchange exchange, Outlet outlet)
     @cython.locals(inlet=Inlet)
     cpdef complete(self, Exchange exchange)
     @cython.locals(inlet=Inlet)
     cpdef expect(self, Exchange exchange)
-    @cython.locals(entry=Entry)
+    @cython.locals(entry=Entry, herald=Herald)
     cpdef dress(self, Exchange exchange, Scroll scroll)
     @cython.locals(scroll=Scroll)
     cpdef reply(self, Exchange exchange, long status, list fields, bytes body)
-    @cython.locals(entry=Entry)
+    @cython.locals(entry=Entry, road=Road, inlet=Inlet, failed=cython.bint)
     cpdef conclude(self, Exchange exchange)
-    @cython.locals(now=cython.longlong)
+    @cython.locals(now=cython.longlong, server=Server)
     cpdef judge(self, Exchange exchange, long outcome)
     @cython.locals(road=Road, inlet=Inlet)
     cpdef stall(self, Exchange exchange)
+
+
+cdef bint repeatable(bytes method) except -1

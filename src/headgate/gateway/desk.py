@@ -22,7 +22,6 @@ from headgate.rules.live.entry import Entry
 from headgate.rules.live.ferry import Ferry
 from headgate.window import FAILURE, SUCCESS
 
-# What may be sent again without being done twice.
 REPEATABLE = frozenset({b"GET", b"HEAD", b"OPTIONS", b"PUT", b"DELETE"})
 
 
@@ -172,7 +171,8 @@ class Desk:
             exchange.start = now
             road.asked += 1
             if road.total:
-                exchange.inlet.limit = now + road.total
+                inlet = exchange.inlet
+                inlet.limit = now + road.total
         outlet = server.lend()
         if outlet is None:
             self.errands.dial(exchange, server)
@@ -184,7 +184,7 @@ class Desk:
         road, inlet = exchange.road, exchange.inlet
         if exchange.upgrade and exchange.upgrade.lower() not in road.upgrade:
             exchange.upgrade = b""
-        exchange.replay = road.most > 0 and exchange.method in REPEATABLE and not exchange.upgrade
+        exchange.replay = road.most > 0 and not exchange.upgrade and repeatable(exchange.method)
         outlet.send(exchange, road.compose(exchange, self.scroll))
         if exchange.whole:
             inlet.deadline = self.house.now + road.answer
@@ -222,7 +222,8 @@ class Desk:
         if self.closing:
             exchange.keep = False
         if entry.passes or entry.places:
-            for name, value in self.manners.herald.fields(entry):
+            herald = self.manners.herald
+            for name, value in herald.fields(entry):
                 scroll.line(name, value)
 
     def reply(
@@ -259,20 +260,23 @@ class Desk:
         exchange.over = True
         exchange.backlog = None
         if exchange.ticket >= 0:
-            self.judge(exchange, FAILURE if exchange.status in exchange.road.faults else SUCCESS)
+            road = exchange.road
+            failed = exchange.status >= road.least and exchange.status in road.faults
+            self.judge(exchange, FAILURE if failed else SUCCESS)
         entry = exchange.entry
         if entry is not None and entry.owing:
             self.errands.leave(exchange, exchange.status)
         exchange.request = None
         if self.closing:
             exchange.keep = False
-        exchange.inlet.advance(exchange)
+        inlet = exchange.inlet
+        inlet.advance(exchange)
 
     def judge(self, exchange: Exchange, outcome: int) -> None:
         """Tell a server's breaker what came of a request."""
         if exchange.ticket >= 0:
-            now = self.house.now
-            exchange.server.leave(exchange.ticket, outcome, now, max(0, now - exchange.start))
+            now, server = self.house.now, exchange.server
+            server.leave(exchange.ticket, outcome, now, max(0, now - exchange.start))
             exchange.ticket = -1
 
     def stall(self, exchange: Exchange) -> None:
@@ -297,3 +301,8 @@ class Desk:
     def part(self, inlet: Any) -> None:
         """A client has gone."""
         self.lobby.part(inlet)
+
+
+def repeatable(method: bytes) -> bool:
+    """Whether a request can be sent again without being done twice."""
+    return method == b"GET" or method in REPEATABLE

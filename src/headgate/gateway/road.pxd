@@ -12,6 +12,7 @@ cdef class Road:
     cdef public object group
     cdef public Server only
     cdef public object faults
+    cdef public long least
     cdef public object budget
     cdef public long long asked
     cdef public long long connect

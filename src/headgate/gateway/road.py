@@ -18,16 +18,13 @@ from headgate.rules.model.bounds import Timeouts
 from headgate.rules.model.place import Place
 from headgate.rules.model.route import KEEP, UPSTREAM, Route
 
-# More requests than this between two looks at the clock make no difference to a budget.
-ENOUGH = 1000
-
 
 class Road:
     """A route made ready. Times are microseconds, 0 for any time."""
 
     __slots__ = (
-        "_direct", "add", "answer", "asked", "budget", "connect", "faults", "group", "host", "most",
-        "only", "route", "stall", "strip", "total", "upgrade",
+        "_direct", "add", "answer", "asked", "budget", "connect", "faults", "group", "host",
+        "least", "most", "only", "route", "stall", "strip", "total", "upgrade",
     )  # fmt: skip
 
     def __init__(self, route: Route, group: Group, timeouts: Timeouts, clock: Clock) -> None:
@@ -35,7 +32,9 @@ class Road:
         self.group = group
         # The server that every request goes to, if there is but one.
         self.only: Server | None = group.servers[0] if len(group.servers) == 1 else None
+        # Statuses that are failures; there is none below `least`.
         self.faults: frozenset[int] = group.faults
+        self.least = min(self.faults, default=1000)
         waits = timeouts if route.timeouts is None else route.timeouts.over(timeouts)
         self.connect = round(waits.connect * MILLION)
         self.answer = round(waits.answer * MILLION)
@@ -99,9 +98,8 @@ class Roads:
         """Let budgets for retries know how many requests there were."""
         for road in self.roads:
             asked, road.asked = road.asked, 0
-            if road.budget is not None:
-                for _ in range(min(asked, ENOUGH)):
-                    road.budget.count()
+            if asked and road.budget is not None:
+                road.budget.count(asked)
 
     def find(self, request: Request) -> Road | None:
         """The road that a request takes; None if there is none."""

@@ -144,11 +144,11 @@ class RetryBudget:
         # A lock that nobody holds: in a forked child, too.
         self._lock = threading.Lock()
 
-    def count(self) -> None:
-        """A call is made, for the first time."""
+    def count(self, calls: int = 1) -> None:
+        """A call is made, for the first time; or so many of them."""
         with self._lock:
             self._counting = True
-            self._window.add(CALL, self._clock.now(), 0, 0)
+            self._window.gain(CALL, self._clock.now(), whole("RetryBudget", "calls", calls, 1))
 
     def take(self) -> bool:
         """One retry now, if there is budget for it."""

@@ -10,7 +10,7 @@ from headgate import Decision, ManualClock
 from headgate.adapters.http.dialects import Headers, Policy
 from headgate.adapters.http.herald import Herald, standing
 from headgate.adapters.http.problem import Notice, Refusal, exceeded, seconds
-from headgate.adapters.http.speaker import speaker
+from headgate.adapters.http.speaker import Speaker
 from headgate.rules import Gatekeeper, Request, Rule, Rules
 
 WAITS = st.integers(1_000, 1_000_000_000_000).map(lambda micro: micro / 1e6)
@@ -45,7 +45,7 @@ def test_the_short_way_says_what_the_long_way_says(
     decision = Decision(allowed, 100, left, 0.0 if allowed else wait, reset, rule="api")
     headers = Headers(dialects)
 
-    said = speaker(policy, pace, headers, lambda: NOW)(decision)
+    said = Speaker(policy, pace, headers, lambda: NOW).say(decision)
 
     stands = [standing({"api": (policy, pace)}, decision)]
     assert said == headers.render([policy], stands, NOW / 1e6)

@@ -6,11 +6,11 @@ import random
 from collections.abc import Callable
 from functools import lru_cache
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any
 
 from headgate.adapters.http import problem
 from headgate.adapters.http.dialects import Fields, Headers, Policy, Standing
-from headgate.adapters.http.speaker import Say, speaker
+from headgate.adapters.http.speaker import Speaker
 from headgate.algorithms.limit import Limit
 from headgate.decision import Decision
 from headgate.rules.live.entry import Entry, Pass, Refusal
@@ -20,6 +20,7 @@ from headgate.rules.matching.facts import Fact, template
 from headgate.rules.model.over import Degrade, Redirect, Reject
 
 Answer = tuple[int, Fields, bytes]
+Paces = dict[str, tuple[Policy, float]]
 
 # What a refusal of the rules is called in a problem.
 KINDS = {
@@ -42,17 +43,22 @@ CARRIED = {"header": "header", "query": "query parameter", "cookie": "cookie"}
 NOBODY = "The request does not say who it is from."
 
 
-class Told(NamedTuple):
+class Told:
     """What is known of a lane before any request: its policies, each by name with its pace.
 
-    The pace is how many seconds a unit takes, infinite where units come all at once. `say` is the
-    short way to the headers of a policy that is alone. `headers` are those it was worked out for.
+    The pace is how many seconds a unit takes, infinite where units come all at once. A `speaker` is
+    the short way to the headers of a policy that is alone. `headers` are those it was worked out
+    for, and `quiet` are rules that do not have any.
     """
 
-    headers: Headers
-    policies: list[Policy]
-    paces: dict[str, tuple[Policy, float]]
-    say: Say | None
+    __slots__ = ("headers", "paces", "policies", "quiet", "speaker")
+
+    def __init__(self, headers: Headers, policies: list[Policy], paces: Paces) -> None:
+        self.headers = headers
+        self.policies = policies
+        self.paces = paces
+        self.quiet = headers.dialects == ("none",)
+        self.speaker: Speaker | None = None
 
 
 class Herald:
@@ -83,11 +89,13 @@ class Herald:
         if len(passes) == 1 and not entry.places:
             # Most requests meet one rule with one limit.
             one = passes[0]
-            told = one.lane.told
+            told: Told | None = one.lane.told
             if told is None or told.headers is not self._headers:
                 told = describe(one, self._headers, self._clock)
-            if told.say is not None:
-                return told.say(one.decision)  # type: ignore[no-any-return]
+            if told.quiet:
+                return []
+            if told.speaker is not None:
+                return told.speaker.say(one.decision)
         return [] if self._silent else self._several(entry)
 
     def _several(self, entry: Entry) -> Fields:
@@ -174,18 +182,12 @@ def describe(one: Pass, headers: Headers, clock: Callable[[], int]) -> Told:
     for limit, each in zip(lane.limits, policies, strict=True):
         steady = type(limit).__name__ in STEADY and limit.rate.count > 0
         paces[each.name] = (each, limit.rate.seconds / limit.rate.count if steady else inf)
-    say: Say | None = None
-    if not one.ruling.rule.headers or headers.dialects == ("none",):
-        say = silent
+    told = lane.told = Told(headers, policies, paces)
+    if not one.ruling.rule.headers:
+        told.quiet = True
     elif len(policies) == 1:
-        say = speaker(*paces[policies[0].name], headers, clock)
-    told = lane.told = Told(headers, policies, paces, say)
+        told.speaker = Speaker(*paces[policies[0].name], headers, clock)
     return told
-
-
-def silent(decision: Decision) -> Fields:
-    """Says nothing."""
-    return []
 
 
 def policy(limit: Limit) -> Policy:
@@ -198,7 +200,7 @@ def policy(limit: Limit) -> Policy:
     return Policy(limit.name, limit.limit, min(window, 1e14), unit)
 
 
-def standing(paces: dict[str, tuple[Policy, float]], decision: Decision) -> Standing:
+def standing(paces: Paces, decision: Decision) -> Standing:
     """How the tightest limit stands after a decision."""
     policy, pace = paces.get(decision.rule) or next(iter(paces.values()))
     left = decision.remaining

@@ -7,77 +7,93 @@ comes is worked out once; what is said is what `Headers.render` says.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from headgate.adapters.http.dialects import SHORT, Fields, Headers, Policy
 from headgate.adapters.http.fields import MOST
 from headgate.decision import Decision
 
+if TYPE_CHECKING:
+    from headgate import _cython as cython
+else:
+    try:
+        import cython
+    except ImportError:
+        from headgate import _cython as cython
+
+if cython.compiled:
+    from cython.cimports.headgate.adapters.http.quill import write
+
 MILLION = 1_000_000
 # As `Decision.why` has it.
 NEVER = 2
 FAR = 1 << 62
+# As C numbers when compiled.
+LARGEST = MOST
 
-Say = Callable[[Decision], Fields]
 # The fields of one dialect: from what is left, the seconds, and the moment they end.
 Write = Callable[[int, int, int], Fields]
 
 
-def speaker(policy: Policy, pace: float, headers: Headers, clock: Callable[[], int]) -> Say:
-    """Says how a policy stands; a unit takes `pace` seconds, infinite if it comes with the rest."""
-    one = Speaker(policy, pace, headers.safety)
-    if headers.newest:
-        return one.say
-    writers = [writer(policy, dialect, headers.dialects) for dialect in headers.dialects]
-
-    def say(decision: Decision) -> Fields:
-        left, seconds, reset = one.read(decision)
-        moment = -(-(clock() + reset) // MILLION)
-        return [field for write in writers for field in write(left, seconds, moment)]
-
-    return say
-
-
 class Speaker:
-    """Says in the newest dialect how a policy stands."""
+    """Says how a policy stands; a unit takes `pace` seconds, infinite if it comes with the rest."""
 
-    __slots__ = ("line", "pace", "scale", "timed", "timeless", "window")
+    __slots__ = ("clock", "line", "newest", "opening", "pace", "scale", "window", "writers")
 
-    def __init__(self, policy: Policy, pace: float, safety: float) -> None:
+    def __init__(
+        self, policy: Policy, pace: float, headers: Headers, clock: Callable[[], int]
+    ) -> None:
         self.line = (b"ratelimit-policy", policy.item)
-        self.timed = policy.timed
-        self.timeless = policy.timeless
+        # As far as the number of what is left.
+        self.opening = (policy.timeless % 0).removesuffix(b"0")
         self.pace = FAR if pace * MILLION >= FAR else round(pace * MILLION)
         self.window = policy.window
         # In a long window what is left has to last, for so long that nobody is too fast.
-        self.scale = safety * policy.quota if policy.window > SHORT else 0.0
+        self.scale = headers.safety * policy.quota if policy.window > SHORT else 0.0
+        self.newest = headers.newest
+        self.writers = [writer(policy, dialect, headers.dialects) for dialect in headers.dialects]
+        self.clock = clock
 
     def say(self, decision: Decision) -> Fields:
         """The fields to send."""
-        left, seconds, _ = self.read(decision)
+        left = min(max(0, decision.remaining), LARGEST)
+        due = self.due(decision, left)
+        seconds = self.last(left, due)
+        if not self.newest:
+            return self.translate(left, seconds, due)
+        if cython.compiled:
+            return [self.line, (b"ratelimit", write(self.opening, left, seconds))]
         if seconds < 0:
-            return [self.line, (b"ratelimit", self.timeless % left)]
-        return [self.line, (b"ratelimit", self.timed % (left, seconds))]
+            return [self.line, (b"ratelimit", b"%b%d" % (self.opening, left))]
+        return [self.line, (b"ratelimit", b"%b%d;t=%d" % (self.opening, left, seconds))]
 
-    def read(self, decision: Decision) -> tuple[int, int, int]:
-        """What is left, for how many seconds, and for how many microseconds; -1 for ever."""
-        left = decision.remaining
-        reset = decision.reset
+    def due(self, decision: Decision, left: int) -> int:
+        """Microseconds until there is more; -1 if there never is."""
         if not decision.allowed:
-            reset = decision.retry
-            if decision.why == NEVER:
-                return max(0, left), -1, 0
-        elif left <= 0 and self.pace < reset:
+            return -1 if decision.why == NEVER else decision.retry
+        if left <= 0 and self.pace < decision.reset:
             # Nothing is left, but in the time that one unit takes there is one more.
-            reset = self.pace
-        left = min(max(0, left), MOST)
-        seconds = (reset + MILLION - 1) // MILLION
+            return self.pace
+        return decision.reset
+
+    def last(self, left: int, due: int) -> int:
+        """The seconds that what is left has to last; -1 if there is no end."""
+        if due < 0:
+            return -1
+        seconds = (due + MILLION - 1) // MILLION
         if left > 1 and seconds > 0 and self.scale > 0.0:
             least = min(left * self.window / self.scale, self.window)
             if seconds < least:
                 seconds = int(least)
                 seconds = seconds + 1 if seconds < least else seconds
-                reset = seconds * MILLION
-        return left, seconds, reset
+        return seconds
+
+    def translate(self, left: int, seconds: int, due: int) -> Fields:
+        """The fields in each of several dialects, or in an older one."""
+        # What has to last longer than until there is more ends with a whole second.
+        ends = due if due > (seconds - 1) * MILLION else seconds * MILLION
+        moment = -(-(self.clock() + max(0, ends)) // MILLION)
+        return [field for write in self.writers for field in write(left, seconds, moment)]
 
 
 def writer(policy: Policy, dialect: str, dialects: tuple[str, ...]) -> Write:

@@ -2,6 +2,8 @@
 cimport cython
 from headgate.breakers.circuit cimport Circuit
 cdef long long CLOSED
+cdef long long FAILURE
+cdef long long TIMEOUT
 
 
 @cython.final

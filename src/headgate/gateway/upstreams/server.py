@@ -24,7 +24,6 @@ from headgate.rules.model.place import Place
 from headgate.window import FAILURE, TIMEOUT
 
 CLOSED = STATES.index("closed")
-FAILURES = (FAILURE, TIMEOUT)
 
 
 class Outlet(Protocol):
@@ -94,7 +93,7 @@ class Server:
 
     def leave(self, ticket: int, outcome: int, now: int, took: int) -> None:
         """Count what came of a request: an outcome of `headgate.window`, or IGNORED."""
-        if outcome in FAILURES:
+        if outcome in (FAILURE, TIMEOUT):
             self.failures += 1
         circuit = self.circuit
         if circuit is None:

@@ -58,6 +58,8 @@ LOOSE = frozenset({b"close", b"keep-alive", b"Keep-Alive", b"Close", b"upgrade",
 # So many spellings are remembered, of at most so many bytes.
 REMEMBERED = 4096
 LONGEST = 64
+# No length has more digits, and spaces behind them.
+LARGEST = 18
 
 KNOWN: dict[bytes, int] = {}
 
@@ -80,6 +82,19 @@ def learn(name: bytes) -> int:
     if len(name) <= LONGEST:
         KNOWN[name] = found
     return found
+
+
+def amount(value: bytes) -> int:
+    """How long something is said to be."""
+    if len(value) > LARGEST:
+        raise ValueError
+    total = 0
+    for digit in value:
+        if not 48 <= digit <= 57:
+            # The parser leaves spaces on.
+            return int(value)
+        total = 10 * total + digit - 48
+    return total
 
 
 def untied(said: list[bytes], ties: bytes) -> list[bytes]:

@@ -4,7 +4,7 @@ from headgate.gateway.wire.ear cimport Ear
 from headgate.gateway.wire.exchange cimport Exchange
 from headgate.gateway.wire.house cimport House
 from headgate.gateway.wire.inlet cimport Inlet
-from headgate.gateway.wire.names cimport meaning
+from headgate.gateway.wire.names cimport amount, meaning
 from headgate.gateway.wire.reader cimport Reader
 from headgate.gateway.wire.scroll cimport Scroll
 from headgate.gateway.wire.pipe cimport Pipe

@@ -20,6 +20,7 @@ from headgate.gateway.wire.names import (
     PLAIN,
     UNTRAILED,
     UPGRADE,
+    amount,
     freed,
     meaning,
 )
@@ -198,7 +199,7 @@ class Outlet(Ear):
         elif kind == PLAIN:
             self.house.scroll.line(name, value)
         elif kind == LENGTH:
-            self.length = int(value)
+            self.length = amount(value)
             self.house.scroll.line(name, value)
         elif kind == CODING:
             if self.coded or value.strip().lower() != b"chunked":
@@ -234,7 +235,7 @@ class Outlet(Ear):
         self.fresh = False
         if self.pipe is not None:
             self.pipe.sip = BASIN
-        if self.ties and self.ties not in LOOSE:
+        if self.ties and self.ties != b"keep-alive" and self.ties not in LOOSE:
             self.house.scroll.add(freed(self.house.scroll.take(), self.ties))
         if self.status < 200:
             self.inform(exchange, self.status)
@@ -317,7 +318,7 @@ class Outlet(Ear):
         if self.framed:
             scroll.add(b"%x\r\n" % size)
         if size < LARGE:
-            scroll.add(bytes(part))
+            scroll.add(part if type(part) is bytes else bytes(part))
         else:
             exchange.inlet.splice([scroll.take(), part])
         if self.framed:

@@ -191,7 +191,7 @@ class Pipe(Spoke):
             self.parts = [b"".join(self.parts)]
         sent = pour(self.number, self.parts, more)
         if sent == self.waiting:
-            self.parts.clear()
+            self.parts = []
             self.waiting = 0
             if self.signs & GOES:
                 self.watch(self.signs & COMES)

@@ -34,7 +34,7 @@ cdef class Reader:
     @cython.locals(end=cython.int, number=cython.Py_ssize_t)
     cdef long listen(self, data) except -9
     @cython.locals(said=cython.int, part=bytes)
-    cdef tell(self, Py_ssize_t number, data)
+    cdef int tell(self, Py_ssize_t number, data) except -1
     cdef spell(self, bytes part)
     @cython.locals(called=bytes, value=bytes)
     cdef head(self)

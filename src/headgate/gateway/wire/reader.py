@@ -28,6 +28,7 @@ else:
 
 if cython.compiled:
     from cython.cimports.headgate.gateway.wire.voice import (
+        alone,
         code,
         count,
         hear,
@@ -125,8 +126,7 @@ class Reader:
             number = 0
             try:
                 while number < count(self.voice):
-                    self.tell(number, data)
-                    number += 1
+                    number += self.tell(number, data)
             except ValueError:
                 return SPOILT
             if end == TURNED:
@@ -135,12 +135,15 @@ class Reader:
                 return SPOILT
         return ALL
 
-    def tell(self, number: int, data: Bytes) -> None:
-        """Tell the ear what was said."""
+    def tell(self, number: int, data: Bytes) -> int:
+        """Tell the ear what was said, and how many words that were."""
         if cython.compiled:
             said = kind(self.voice, number)
             if said == NAME:
                 self.status = code(self.voice, number)
+                if not self.valued and not self.name and alone(self.voice, number):
+                    self.ear.on_header(name(self.voice, number), word(self.voice, number + 1))
+                    return 2
                 self.spell(name(self.voice, number))
             elif said == VALUE:
                 part: bytes = word(self.voice, number)
@@ -161,6 +164,7 @@ class Reader:
                     self.ear.on_headers_complete()
                 else:
                     self.ear.on_message_complete()
+        return 1
 
     def spell(self, part: bytes) -> None:
         """Take a part of a header's name; the header before it has come to its end."""

@@ -17,7 +17,7 @@ else:
         from headgate import _cython as cython
 
 if cython.compiled:
-    from cython.cimports.headgate.gateway.wire.ink import inscribe, read
+    from cython.cimports.headgate.gateway.wire.ink import enter, inscribe, read
 
 # How long a page is at first. It grows with what is written on it, and stays as long.
 PAGE = 2048
@@ -43,10 +43,11 @@ class Scroll:
 
     def line(self, name: bytes, value: bytes) -> None:
         """Add a header."""
-        self.add(name)
-        self.add(b": ")
-        self.add(value)
-        self.add(b"\r\n")
+        if cython.compiled:
+            self.size = enter(self.page, self.size, name, value)
+        else:
+            self.parts += (name, b": ", value, b"\r\n")
+            self.size += len(name) + len(value) + 4
 
     def take(self) -> bytes:
         """All of it; nothing is left."""

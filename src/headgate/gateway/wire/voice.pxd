@@ -244,6 +244,12 @@ cdef extern from *:
         Py_INCREF(found);
         return found;
     }
+    /* Whether a name is followed by its value, and that by something else: both are whole. */
+    static int headgate_alone(headgate_voice *voice, Py_ssize_t number) {
+        headgate_word *word = voice->words + number;
+        return number + 2 < voice->count && word[1].kind == HEADGATE_VALUE
+            && word[2].kind != HEADGATE_VALUE;
+    }
     #define headgate_count(voice) ((voice)->count)
     #define headgate_kind(voice, number) ((voice)->words[number].kind)
     #define headgate_code(voice, number) ((voice)->words[number].code)
@@ -262,6 +268,7 @@ cdef extern from *:
     bytes name "headgate_name_of"(Voice *voice, Py_ssize_t number)
     Py_ssize_t count "headgate_count"(Voice *voice)
     int kind "headgate_kind"(Voice *voice, Py_ssize_t number)
+    bint alone "headgate_alone"(Voice *voice, Py_ssize_t number)
     int code "headgate_code"(Voice *voice, Py_ssize_t number)
     Py_ssize_t place "headgate_place"(Voice *voice, Py_ssize_t number)
     Py_ssize_t size "headgate_size"(Voice *voice, Py_ssize_t number)

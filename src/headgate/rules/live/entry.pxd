@@ -12,6 +12,7 @@ cdef class Refusal:
 
 
 @cython.final
+@cython.freelist(64)
 cdef class Pass:
     cdef readonly object ruling
     cdef readonly object lane
@@ -22,6 +23,7 @@ cdef class Pass:
 
 
 @cython.final
+@cython.freelist(64)
 cdef class Entry:
     cdef readonly object version
     cdef readonly object request
@@ -32,8 +34,8 @@ cdef class Entry:
     cdef public object calls
     cdef public object places
     cdef public object bandwidth
-    cdef public object waited
-    cdef public object owing
+    cdef public double waited
+    cdef public bint owing
     cdef public object body
-    cdef public object complete
+    cdef public bint complete
     cdef public object spare

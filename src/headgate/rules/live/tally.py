@@ -33,7 +33,8 @@ class Tally:
     @property
     def share(self) -> float:
         """The share that was refused of all it was asked about."""
-        return self.refused / (self.passed + self.refused) if self.refused else 0.0
+        # Compiled, these are C's numbers, and it divides whole ones without a rest.
+        return float(self.refused) / (self.passed + self.refused) if self.refused else 0.0
 
     def __repr__(self) -> str:
         return f"Tally(passed={self.passed}, refused={self.refused}, shadowed={self.shadowed})"

@@ -3,6 +3,7 @@ cimport cython
 from headgate.decision cimport Decision
 from headgate.limiter cimport Limiter
 from headgate.rules.live.entry cimport Entry, Pass, Refusal
+from headgate.rules.live.tally cimport Tally
 cdef long long UNKNOWN
 
 
@@ -13,7 +14,7 @@ cdef class Turnstile:
     cdef object plan
     cdef readonly object key
     cdef object keyless
-    cdef object tally
+    cdef Tally tally
     cdef readonly object lane
     cdef Limiter limiter
     cdef readonly object cost

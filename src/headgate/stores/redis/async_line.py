@@ -1,6 +1,7 @@
 """A line for event loops: one connection to one server, shared by every task of a loop.
 
-Questions of one turn of the loop are written together, and replies come back in their order. Each
+Questions of one turn of the loop are written together, and replies come back in their order. Those
+that ask the same, about the same key, are put to the server as one with several answers. Each
 question has a budget: ticks of an eighth of it are counted while anybody waits. A late reply is
 taken and thrown away; when none has come for several budgets, or a reply is not the one that was
 due, the line is hung up, all who wait are told, and the next question makes a new one.
@@ -19,6 +20,7 @@ from typing import Any, cast
 
 from headgate.clock import SystemClock
 from headgate.errors import StoreUnavailable
+from headgate.stores.redis.errand import Errand, Future, fail, part
 from headgate.stores.redis.place import Place
 from headgate.stores.redis.wire import (
     ASKING,
@@ -49,28 +51,6 @@ MOST = 20_000
 # So many pieces are written at once, so that the server begins while the others are still asking.
 BATCH = 3 * 16
 
-Future = asyncio.Future[Any]
-
-
-class Errand:
-    """A question on its way, who waits for it, and what makes an answer of the reply.
-
-    Without a question it is a plain command. `nonce` and `time` are the line's: what the reply has
-    to begin with, and when it was asked.
-    """
-
-    __slots__ = ("future", "nonce", "question", "read", "time")
-
-    def __init__(
-        self, question: Question | None, future: Future, read: Callable[[bytes], Any] | None
-    ) -> None:
-        self.question = question
-        self.future = future
-        self.read = read
-        self.nonce = b""
-        self.time = 0
-
-
 # Told of the errand, the line it was on, and the refusal; none if it never left.
 Mend = Callable[[Errand, Any, Refusal | None], None]
 
@@ -91,9 +71,13 @@ class AsyncLine:
         self.transport: asyncio.Transport | None = None
         self.broken: StoreUnavailable | None = None
         self.out: list[bytes] = []
-        # Who waits, in the order of the wire; so many of the first have been told already.
+        # Who was the last in it to ask about a key: another that asks the same may join.
+        self.fresh: dict[bytes, Errand] = {}
+        # Who waits, in the order of the wire; so many of the first have been told already; and how
+        # many it is with those that travel with others.
         self.due: deque[Errand] = deque()
         self.told = 0
+        self.waiting = 0
         self.time = 0
         self.ticking = False
         self.clock = SystemClock(offset=0)
@@ -109,7 +93,11 @@ class AsyncLine:
         if future is None:
             future = self.loop.create_future()
         errand = Errand(question, future, read)
-        self._send(question.quick, question.rest, errand)
+        first = self.fresh.get(question.slot)
+        if first is not None and self.waiting < MOST and first.join(errand, self.out):
+            self.waiting += 1
+        else:
+            self._send(question.quick, question.rest, errand)
         return future  # type: ignore[no-any-return]
 
     def put(self, question: Question, full: bool, asking: bool) -> Future:
@@ -159,12 +147,7 @@ class AsyncLine:
                 errand = due.popleft()
                 if self.told:
                     self.told -= 1
-                if errand.question is not None and not belongs(reply, errand.nonce):
-                    fail(errand.future, foreign(self.place))
-                    self._break(foreign(self.place))
-                    return
-                if not errand.future.done():
-                    self._answer(errand, reply)
+                self._answer(errand, reply)
         except Exception:
             self._break(foreign(self.place))
 
@@ -203,7 +186,7 @@ class AsyncLine:
     def _send(self, head: bytes, rest: bytes, errand: Errand) -> None:
         if self.broken is not None:
             raise again(self.broken)
-        if len(self.due) >= MOST:
+        if self.waiting >= MOST:
             raise crowded(self.place, MOST)
         out = self.out
         if not out:
@@ -213,26 +196,44 @@ class AsyncLine:
         else:
             self.count += 1
             errand.nonce = nonces(self.count)
+            errand.spot = len(out)
+            self.fresh[errand.question.slot] = errand
             out += (head, errand.nonce, rest)
         if len(out) >= BATCH:
             self._flush()
         errand.time = self.time
         self.due.append(errand)
+        self.waiting += 1
         if not self.ticking:
             self.ticking = True
             self._wind()
 
     def _answer(self, errand: Errand, reply: Any) -> None:
+        together = errand.all()
+        self.waiting -= len(together)
+        try:
+            self._deliver(together, reply)
+        except Exception:
+            # All who travelled together are told: the reply was theirs, too.
+            for one in together:
+                fail(one, foreign(self.place))
+            raise
+
+    def _deliver(self, together: list[Errand], reply: Any) -> None:
+        first = together[0]
+        if first.question is not None and not belongs(reply, first.nonce):
+            raise ValueError("it answers another question")
+        for number, one in enumerate(together):
+            if not one.future.done():
+                self._tell(one, part(reply, number))
+
+    def _tell(self, errand: Errand, reply: Any) -> None:
         if errand.read is None:
             errand.future.set_result(reply)
         elif type(reply) is not bytes:
             self.mend(errand, self, reply)
         else:
-            try:
-                errand.future.set_result(errand.read(reply))
-            except Exception:
-                fail(errand.future, foreign(self.place))
-                raise
+            errand.future.set_result(errand.read(reply))
 
     def _greet(self, reply: Any) -> None:
         self.greeted -= 1
@@ -243,6 +244,7 @@ class AsyncLine:
         if self.transport is not None and self.out and self.broken is None:
             self.transport.write(b"".join(self.out))
             self.out.clear()
+            self.fresh.clear()
 
     def _tick(self) -> None:
         # Those whose budget is over are told; the line itself has a few of them.
@@ -253,7 +255,8 @@ class AsyncLine:
         elif waited >= DEAD * TICKS:
             self._break(late(self.place, self.budget * DEAD))
         while self.told < len(self.due) and self.due[self.told].time + TICKS <= self.time:
-            fail(self.due[self.told].future, late(self.place, self.budget))
+            for errand in self.due[self.told].all():
+                fail(errand, late(self.place, self.budget))
             self.told += 1
         self.ticking = bool(self.due)
         if self.ticking:
@@ -275,17 +278,11 @@ class AsyncLine:
         self.task.cancel()
         if self.transport is not None:
             self.transport.abort()
-        due, self.due, self.told = self.due, deque(), 0
+        due, self.due, self.told, self.waiting = self.due, deque(), 0, 0
         self.out.clear()
-        for errand in due:
+        self.fresh.clear()
+        for errand in [one for first in due for one in first.all()]:
             if errand.read is not None and isinstance(problem, Unsent) and not errand.future.done():
                 self.mend(errand, self, None)
             else:
-                fail(errand.future, problem)
-
-
-def fail(future: Future, problem: StoreUnavailable) -> None:
-    """Tell whoever waits; who was cancelled or has gone does not ask what became of it."""
-    if not future.done():
-        future.set_exception(again(problem))
-        future.exception()
+                fail(errand, problem)

@@ -13,7 +13,8 @@ from headgate.clock import Clock, SystemClock, microseconds
 from headgate.drive import adrive
 from headgate.errors import StoreUnavailable
 from headgate.stores.fallback import Fallback
-from headgate.stores.redis.async_line import AsyncLine, Errand, fail
+from headgate.stores.redis.async_line import AsyncLine
+from headgate.stores.redis.errand import Errand, fail
 from headgate.stores.redis.fleet import ONWARD, Find, Fleet, Send, asked, found, told
 from headgate.stores.redis.ledger import RedisLedger, Tongue
 from headgate.stores.redis.place import Place
@@ -120,7 +121,7 @@ class AsyncRedisStore:
         left = self.budget if line is None else line.left(errand)
         if refusal is None and line is not None:
             if self.route.kind == "single":
-                fail(errand.future, line.broken or unreached(line.place, "closed"))
+                fail(errand, line.broken or unreached(line.place, "closed"))
                 return
             line = None
         task = asyncio.ensure_future(self._fetch(errand, line, refusal, left))
@@ -134,12 +135,12 @@ class AsyncRedisStore:
         try:
             reply = await asyncio.wait_for(self._seek(errand, line, refusal), left)
         except TimeoutError:
-            fail(errand.future, late(shown(self.route), self.budget))
+            fail(errand, late(shown(self.route), self.budget))
         except StoreUnavailable as problem:
-            fail(errand.future, problem)
+            fail(errand, problem)
         except BaseException:
             # Whatever it was, who waits is told.
-            fail(errand.future, foreign(shown(self.route)))
+            fail(errand, foreign(shown(self.route)))
             raise
         else:
             self._read(errand, reply)
@@ -160,7 +161,7 @@ class AsyncRedisStore:
         try:
             answer = errand.read(reply) if errand.read else reply
         except STRANGE:
-            fail(errand.future, foreign(shown(self.route)))
+            fail(errand, foreign(shown(self.route)))
             return
         if not errand.future.done():
             errand.future.set_result(answer)

@@ -13,6 +13,7 @@ cdef class Tongue:
     cdef dict known
     cdef Call short
     cdef Call timed
+    cdef Call often
     cdef readonly list calendars
     cdef list pages
     cdef Call long

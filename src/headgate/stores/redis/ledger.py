@@ -61,10 +61,11 @@ class Tongue:
         self.limits = limits
         self.given = given
         self.prefix = prefix(limits, name)
-        self.known: dict[str, tuple[bytes, bytes]] = {}
+        self.known: dict[str, tuple[bytes, bytes, bytes]] = {}
         short = script.take(limits)
         self.short = None if short is None else Call(short, 2)
         self.timed = None if short is None else Call(short, 4)
+        self.often = None if short is None else Call(short, 5)
         self.calendars = [
             limit for limit in limits if isinstance(limit, FixedWindow) and limit.calendar
         ]
@@ -80,21 +81,22 @@ class Tongue:
         if self.short is None or self.timed is None or cost == 0:
             return self.verb("take" if cost else "peek", key, cost, now, patience)
         if not self.given and not patience:
-            place, quick = self.known.get(key) or self.name(key)
-            return Question(self.short, place, quick, ONE if cost == 1 else CLOSE + number(cost))
-        place, _ = self.known.get(key) or self.name(key)
-        rest = CLOSE + number(cost) + number(patience)
+            place, quick, joint = self.known.get(key) or self.name(key)
+            if cost == 1:
+                return Question(self.short, place, quick, ONE, joint, AGAIN)
+            return Question(self.short, place, quick, CLOSE + number(cost))
         if not self.given:
             return self.verb("take", key, cost, now, patience)
-        quick = self.timed.quick + bulk(place) + OPEN
-        return Question(self.timed, place, quick, rest + number(now))
+        place, _, joint = self.known.get(key) or self.name(key)
+        rest = CLOSE + number(cost) + number(patience) + number(now)
+        return Question(self.timed, place, self.timed.quick + bulk(place) + OPEN, rest, joint, rest)
 
     def verb(
         self, verb: str, key: str, cost: int, now: int, patience: int = 0, due: int = 0,
         memo: Memo | None = None,
     ) -> Question:  # fmt: skip
         """Any verb: what is asked, for when, and what it is about."""
-        place, _ = self.known.get(key) or self.name(key)
+        place, _, _ = self.known.get(key) or self.name(key)
         words = [bulk(verb.encode()), number(cost), number(patience)]
         words += [number(now) if self.given else bulk(b""), number(due)]
         call = self.long
@@ -105,10 +107,15 @@ class Tongue:
         quick = call.quick + bulk(place) + OPEN
         return Question(call, place, quick, CLOSE + b"".join(words))
 
-    def name(self, key: str) -> tuple[bytes, bytes]:
-        """The key as the server knows it, and how a short take of it begins; remembered a while."""
+    def name(self, key: str) -> tuple[bytes, bytes, bytes]:
+        """The key as the server knows it, and how a short take of it begins, or several at once.
+
+        It is remembered a while.
+        """
         place = self.prefix + tag(key)
-        named = place, (self.short.quick if self.short else b"") + bulk(place) + OPEN
+        opened = bulk(place) + OPEN
+        quick = self.short.quick + opened if self.short else b""
+        named = place, quick, self.often.quick + opened if self.often else b""
         if len(key) <= LONGEST:
             if len(self.known) >= KNOWN:
                 self.known.clear()
@@ -245,3 +252,5 @@ def number(value: int) -> bytes:
 
 
 ONE = CLOSE + number(1)
+# The same with no patience, at the server's time; how often follows.
+AGAIN = ONE + number(0) + bulk(b"")

@@ -15,6 +15,8 @@ cdef class Question:
     cdef readonly bytes slot
     cdef readonly bytes quick
     cdef readonly bytes rest
+    cdef readonly bytes joint
+    cdef readonly bytes along
 
 
 cpdef bytes nonces(unsigned long long number)

@@ -41,16 +41,22 @@ class Call:
 class Question:
     """A call about a key: what stands on the wire before the nonce, by name or in full, and after.
 
-    `slot` is the key as the server knows it, which tells where in a cluster it is.
+    `slot` is the key as the server knows it, which tells where in a cluster it is. One that can be
+    put several times at once begins with `joint` then, and ends with `along` and how often.
     """
 
-    __slots__ = ("call", "quick", "rest", "slot")
+    __slots__ = ("along", "call", "joint", "quick", "rest", "slot")
 
-    def __init__(self, call: Call, slot: bytes, quick: bytes, rest: bytes) -> None:
+    def __init__(
+        self, call: Call, slot: bytes, quick: bytes, rest: bytes, joint: bytes = b"",
+        along: bytes = b"",
+    ) -> None:  # fmt: skip
         self.call = call
         self.slot = slot
         self.quick = quick
         self.rest = rest
+        self.joint = joint
+        self.along = along
 
     @property
     def full(self) -> bytes:
