@@ -1,5 +1,7 @@
 # C types of watch.py, for Cython.
 cimport cython
+cdef long long REST
+cdef long long SPAN
 
 
 @cython.final

@@ -15,6 +15,8 @@ FAILURES = 3
 # Microseconds between two attempts while it is, and between two signs of life while it is not.
 PAUSE = 500_000
 BEAT = 5_000_000
+# As C numbers when compiled; the above stay Python's, because others import them.
+REST, SPAN = PAUSE, BEAT
 
 logger = logging.getLogger("headgate")
 
@@ -43,9 +45,9 @@ class Watch:
         """Whether to ask the store now."""
         if not self.failing:
             return True
-        if now < self._retry <= now + PAUSE:
+        if now < self._retry <= now + REST:
             return False
-        self._retry = now + PAUSE
+        self._retry = now + REST
         return True
 
     def fail(self, now: int, problem: StoreUnavailable) -> None:
@@ -69,7 +71,7 @@ class Watch:
 
     def beating(self, now: int) -> bool:
         """Whether it is time for a sign of life."""
-        if self._beat - BEAT <= now < self._beat:
+        if self._beat - SPAN <= now < self._beat:
             return False
-        self._beat = now + BEAT
+        self._beat = now + SPAN
         return True

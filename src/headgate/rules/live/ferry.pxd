@@ -24,5 +24,5 @@ cdef class Passage:
 cdef class Ferry:
     cdef Turnstile _turnstile
     cdef readonly bint near
-    @cython.locals(past=Turnstile, passage=Passage)
+    @cython.locals(past=Turnstile, passage=Passage, ledger=Fallback)
     cpdef Passage send(self, key, exchange, arrive)

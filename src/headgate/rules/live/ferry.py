@@ -43,7 +43,8 @@ class Ferry:
         if type(far) is not Fallback or not far.direct or lane.limiter._limiter.listeners:
             return None
         passage = Passage(past, lane, key, exchange, arrive)
-        far.call(key, past.cost, lane.limiter._now(), passage.end)
+        ledger: Fallback = far
+        ledger.call(key, past.cost, lane.limiter._now(), passage.end)
         return passage
 
     def enter(self, request: Any) -> Awaitable[Entry]:

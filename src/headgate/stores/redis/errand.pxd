@@ -2,6 +2,7 @@
 cimport cython
 from headgate.stores.redis.wire cimport Question
 cdef long ANSWER
+cdef long NONCE
 cdef long TOGETHER
 cdef list TIMES
 
@@ -21,5 +22,6 @@ cdef class Errand:
     cpdef list all(self)
 
 
+@cython.locals(said=bytes)
 cpdef part(reply, Py_ssize_t number)
 cpdef fail(Errand errand, problem)

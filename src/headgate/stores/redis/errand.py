@@ -65,8 +65,9 @@ def part(reply: Any, number: int) -> Any:
     """What a reply says to one of those that travelled together; a refusal says it to all."""
     if number == 0 or type(reply) is not bytes:
         return reply
+    said: bytes = reply
     # Nobody reads what stands in the place of the nonce.
-    return reply[number * ANSWER : number * ANSWER + NONCE + ANSWER]
+    return said[number * ANSWER : number * ANSWER + NONCE + ANSWER]
 
 
 def fail(errand: Errand, problem: StoreUnavailable) -> None:

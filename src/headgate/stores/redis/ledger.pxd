@@ -21,3 +21,14 @@ cdef class Tongue:
     cpdef Question take(self, str key, long long cost, long long now, long long patience)
     @cython.locals(code="long long", wait="long long", remaining="long long", reset="long long", limit=Limit, decision=Decision)
     cpdef Decision decision(self, bytes reply)
+
+
+@cython.final
+cdef class RedisLedger:
+    cdef object __weakref__
+    cdef readonly Tongue tongue
+    cdef object _ask
+    cdef object _forget
+    cdef object _call
+    cdef readonly bint direct
+    cpdef call(self, str key, long long cost, long long now, reply)
