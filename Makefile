@@ -13,6 +13,10 @@ PIP := -m pip --disable-pip-version-check install -qq
 
 PURE := $(filter-out 0,$(HEADGATE_PURE))
 
+# Every test process, and every program that a test starts, reads the same sources: whatever the
+# environment says, they are parsed once and kept (in __pycache__, which `make clean` takes away).
+export PYTHONDONTWRITEBYTECODE :=
+
 # Where a compiler stands ready, continuous integration does not let the compiled half go untested.
 ifeq ($(CI)$(PURE),true)
 ifneq ($(shell command -v cc || command -v gcc || command -v clang),)

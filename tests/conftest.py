@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -43,6 +45,20 @@ def pytest_sessionstart() -> None:
             f"HEADGATE_FORM={WANTED}, but the headgate found at {headgate.__file__} is {FORM}",
             returncode=pytest.ExitCode.USAGE_ERROR,
         )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Keep what is collected out of the garbage collector's way: it stays to the end, all of it.
+
+    Looking through some ten thousand tests again and again took a tenth of the time.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture

@@ -324,13 +324,11 @@ def test_whoever_is_killed_in_the_middle_of_traffic_leaves_no_place_taken(
             assert crew.busy(guest)
             os.sched_yield()
 
-    with Crew(HANDS, GUEST) as crew:
+    with Crew(HANDS, GUEST, reserve=KILLS) as crew:
         for guest in crew.hands:
             put(crew, guest)
         for number in range(KILLS * scale):
-            crew.dismiss(crew.hands.pop(number % HANDS))
-            crew.hands.append(crew.hire())
-            put(crew, crew.hands[-1])
+            put(crew, crew.replace(number % HANDS))
         assert all(crew.busy(guest) for guest in crew.hands)
 
     assert [free(permits, key) for key in keys] == [LIMIT] * len(keys)

@@ -19,13 +19,17 @@ ROOT = Path(__file__).parents[2]
 
 
 class Crew:
-    """So many hands, each running `script`; at the end of the `with` they are all gone."""
+    """So many hands, each running `script`; at the end of the `with` they are all gone.
 
-    def __init__(self, size: int, script: Path = SCRIPT) -> None:
+    Those in reserve begin with the others: where these never rest, a beginner would take long.
+    """
+
+    def __init__(self, size: int, script: Path = SCRIPT, reserve: int = 0) -> None:
         paths = os.pathsep.join((str(PACKAGE), str(ROOT)))
         self.environment = {**os.environ, "PYTHONPATH": paths}
         self.command = [sys.executable, "-W", "error", str(script)]
         self.hands = [self.hire() for _ in range(size)]
+        self.reserve = [self.hire() for _ in range(reserve)]
 
     def hire(self) -> subprocess.Popen[str]:
         """One hand more, which the caller has to put among the others."""
@@ -61,6 +65,12 @@ class Crew:
         answered, _, _ = select.select([hand.stdout], [], [], 0)
         return not answered
 
+    def replace(self, place: int) -> subprocess.Popen[str]:
+        """Kill the hand in that place, and have one from the reserve among the others."""
+        self.dismiss(self.hands.pop(place))
+        self.hands.append(self.reserve.pop() if self.reserve else self.hire())
+        return self.hands[-1]
+
     def dismiss(self, hand: subprocess.Popen[str]) -> None:
         """Kill a hand, in whatever it is doing."""
         hand.kill()
@@ -75,5 +85,5 @@ class Crew:
     def __exit__(
         self, kind: type[BaseException] | None, problem: object, trace: TracebackType | None
     ) -> None:
-        for hand in self.hands:
+        for hand in self.hands + self.reserve:
             self.dismiss(hand)

@@ -52,14 +52,11 @@ class Massacre:
 
     def run(self, kills: int) -> None:
         """Kill one hand after another, whichever, as soon as the one before it is replaced."""
-        with Crew(HANDS) as crew:
+        with Crew(HANDS, reserve=KILLS) as crew:
             for hand in crew.hands:
                 self.put(crew, hand)
             for _ in range(kills):
-                victim = crew.hands.pop(self.chance.randrange(HANDS))
-                crew.dismiss(victim)
-                crew.hands.append(crew.hire())
-                self.put(crew, crew.hands[-1])
+                self.put(crew, crew.replace(self.chance.randrange(HANDS)))
             # Nobody was kept waiting so long that it gave up.
             assert all(crew.busy(hand) for hand in crew.hands)
         self.dismissed = kills + HANDS
