@@ -54,7 +54,7 @@ def test_two_processes_in_turn_answer_as_one_does_alone(
         stores[0].remove()
 
 
-@settings(max_examples=50)
+@settings(max_examples=settings().max_examples // 2)
 @given(ACTS)
 def test_where_nobody_is_given_up_a_cabinet_is_a_dict(folder: Path, acts: list[Any]) -> None:
     store = SharedStore("dict", 41, str(folder))

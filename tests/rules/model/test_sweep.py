@@ -10,7 +10,7 @@ import re
 import time
 from collections.abc import Iterator
 from dataclasses import fields
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path as File
 from statistics import median
 
@@ -21,6 +21,7 @@ from headgate.errors import Problem, RulesError
 from headgate.rules.live.gatekeeper import Gatekeeper
 from headgate.rules.matching.request import Request
 from headgate.rules.model.rules import Rules
+from tests.conftest import SCALE
 from tests.rules.model.forms import Mark, Path, Written, as_json, yaml
 from tests.rules.model.mutations import (
     TABLES,
@@ -55,7 +56,7 @@ RULES = "version: 1\nrules:\n  - {name: old, key: client.ip, limit: 3/min}\n"
 def test_every_way_to_break_a_file_is_found_in_its_place(kind: str, tmp_path: File) -> None:
     keeper = opened(tmp_path)
     version, spent, wrong = keeper.version, [], []
-    for number, case in enumerate(broken(kind)):
+    for number, case in enumerate(chosen(kind)):
         written = yaml(case.data, case.twice)
         (tmp_path / "new.yaml").write_text(written.text)
         begun = time.process_time()
@@ -125,6 +126,15 @@ def broken(kind: str) -> Iterator[Broken]:
     others["impossible"] = impossible
     cases = others[kind]() if kind in others else mistaken(kind)
     return (case for case in cases if not case.good)
+
+
+def chosen(kind: str) -> Iterator[Broken]:
+    """What `make soak` tries all of: every place gets every other wrong value, as others of its
+    type get those between, and every value is in every other place.
+    """
+    if SCALE > 1 or kind not in WRONG:
+        return broken(kind)
+    return islice(broken(kind), [*WRONG].index(kind) % 2, None, 2)
 
 
 def opened(folder: File) -> Gatekeeper:
