@@ -26,7 +26,7 @@ settings.register_profile(
     # A red build on somebody's unrelated change helps nobody: new examples are found at desks.
     derandomize=os.environ.get("CI") == "true",
     suppress_health_check=[HealthCheck.too_slow],
-    # Most are spent on making examples, not on what they show; `make soak` has twenty times as many.
+    # Making examples takes longer than trying them; `make soak` has twenty times as many.
     max_examples=50,
 )
 settings.register_profile("brief", settings.get_profile("default"), max_examples=20)

@@ -1,6 +1,6 @@
 """Same trace, same answer: the steps interpreted, the table as installed, and Lua agree.
 
-Each algorithm plays 60,000 random acts, and ten times as many under `make soak`, over limits of many
+Each algorithm plays 60,000 random acts (ten times as many under `make soak`) over limits of many
 shapes: takes, reservations with little and much patience, looks, debits up to the
 largest there may be, refunds and cancelled bookings, at the very moment it was told to come back
 and one microsecond earlier, with clocks that step back a little and far, and gaps of years. After
