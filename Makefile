@@ -44,8 +44,11 @@ burst: $(PACKAGE) ## a burst against every algorithm, drawn in the terminal
 
 # The source tree never holds compiled modules, so PYTHONPATH=src is the interpreted form. What is about
 # modules that are never compiled, the text of the source, or the tests' own servers, has no form and
-# runs once; of what is made up at random, the second form, of the same source, gets less.
-FORMLESS := $(addprefix --ignore tests/,servers permits pacer retry adaptive guard house docs \
+# runs once. So does what is about whole processes in real time, or about many servers that fail: of
+# the modules in play there, each has its own tests in both forms (gateway, stores, limiter, faults). Of
+# what is made up at random or said in pieces, the second form, of the same source, gets less.
+FORMLESS := $(addprefix --ignore tests/,servers permits pacer retry adaptive guard house docs rate \
+	realtime $(addprefix faults/test_,failover.py leases.py matrix.py) gateway/test_browser.py \
 	$(addprefix rules/,clients documents matching model review watch) \
 	$(addprefix adapters/,asgi django fastapi flask grpc outgoing wsgi) \
 	$(addprefix adapters/test_,annex.py finders.py gone.py keyless.py stale.py switch.py) \

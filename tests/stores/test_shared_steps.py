@@ -73,8 +73,9 @@ class Scene:
         found = [list(self.cells)]
 
         def look() -> None:
-            if self.cells != found[-1]:
-                found.append(list(self.cells))
+            state = list(self.cells)
+            if state != found[-1]:
+                found.append(state)
 
         watch(self.ledger, lambda: act(self.ledger), look)
         return found

@@ -12,10 +12,11 @@ import pytest
 import headgate
 from headgate import FixedWindow, Limiter, ManualClock, MemoryStore, SlidingLog, TokenBucket
 from headgate.stores.flat.table import Table
+from tests.conftest import SCALE
 from tests.crowd import hasty, together
 
 THREADS = 64
-TAKES = 20_000 if headgate.COMPILED else 2_500
+TAKES = SCALE * (5_000 if headgate.COMPILED else 2_500)
 
 
 @pytest.fixture(autouse=True)
