@@ -1,8 +1,9 @@
 """How long checks took under faults, summed up at the end, and what of it was the machine's doing.
 
 The machine is not ours alone, so nothing is asserted. On each core a process that does nothing but
-sleep runs along, and notes when it was not woken in time. A check that took too long, in a time at
-which a mere sleeper was woken too late by as much, would have been late whatever it did.
+sleep runs along with these tests, and notes when it was not woken in time. A check that took too
+long, in a time at which a mere sleeper was woken too late by as much, would have been late whatever
+it did.
 """
 
 from __future__ import annotations
@@ -23,19 +24,30 @@ NAP = 0.001
 SLEEPER = f"""
 import json, os, select, sys, time
 os.sched_setaffinity(0, [int(sys.argv[1])])
-stalls, last = [], time.perf_counter()
-while not select.select([sys.stdin], [], [], {NAP})[0]:
+stalls, last = [], 0.0
+# Told "+", it is woken again and again; told "-", only when it is told something else.
+nap = None
+while True:
+    heard = select.select([0], [], [], nap)[0]
     now = time.perf_counter()
-    if now - last > 3 * {NAP}:
-        stalls.append((last + {NAP}, now))
+    if nap and now - last > 3 * nap:
+        stalls.append((last + nap, now))
     last = now
+    word = os.read(0, 1) if heard else b""
+    if heard and not word:
+        break
+    if heard:
+        nap = {NAP} if word == b"+" else None
 print(json.dumps(stalls))
 """
+HERE = "tests/faults/"
 
 # A check, or a stall of a sleeper: when it began, and when it ended.
 Span = tuple[float, float]
 checks: list[Span] = []
 sleepers: list[subprocess.Popen[str]] = []
+# The tests of this folder that run now.
+running: set[str] = set()
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -49,6 +61,20 @@ def pytest_sessionstart(session: pytest.Session) -> None:
             sleepers.append(
                 subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=quiet, text=True)
             )
+
+
+def pytest_runtest_logstart(nodeid: str) -> None:
+    """Have the sleepers woken where one of these tests begins."""
+    if nodeid.startswith(HERE):
+        running.add(nodeid)
+        tell("+")
+
+
+def pytest_runtest_logfinish(nodeid: str) -> None:
+    """Let them rest while others run: to wake a thousand times a second takes time of theirs."""
+    running.discard(nodeid)
+    if nodeid.startswith(HERE) and not running:
+        tell("-")
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
@@ -72,6 +98,14 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         f"{len(late)} others {len(late) - len(guilty)} were no later than a mere sleeper then, "
         f"{len(guilty)} were, by {max(guilty, default=0.0) * 1000:.0f} ms at most"
     )
+
+
+def tell(word: str) -> None:
+    """Say it to all sleepers."""
+    for sleeper in sleepers:
+        if sleeper.stdin is not None:
+            sleeper.stdin.write(word)
+            sleeper.stdin.flush()
 
 
 def over(span: Span) -> float:
