@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -172,6 +173,7 @@ def headings(page: str) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
+@cache
 def reached(start: Path) -> set[Path]:
     """Every page that can be reached from `start`; a link to a folder reaches all in it."""
     found: set[Path] = set()
