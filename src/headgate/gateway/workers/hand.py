@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 import signal
 import socket
 import sys
@@ -96,6 +97,8 @@ class Hand:
 
     async def end(self) -> None:
         """End it on the spot."""
-        with suppress(ProcessLookupError):
-            self._process.kill()
+        # The `kill` of a process asks whether it has ended; then asyncio is not told, and warns.
+        if self._process.returncode is None:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
         await self._process.wait()
