@@ -94,7 +94,7 @@ def wait_or_never(decision: Decision) -> int:
 
 every = pytest.mark.parametrize("kind", EVERY)
 # Each kind has its own examples, so that there are enough of them with fewer for each.
-modest = settings(max_examples=settings().max_examples // 3)
+modest = settings(max_examples=settings().max_examples // 5)
 
 
 @every

@@ -112,7 +112,7 @@ def test_a_number_that_breaks_the_law_is_noticed(step: Callable[[int], int]) -> 
 
 @pytest.mark.parametrize("limit", EVERY, ids=repr)
 def test_no_step_leaves_exact_arithmetic(limit: Limit, scale: int) -> None:
-    trial(limit, 2_000 * scale)
+    trial(limit, 1_000 * scale)
 
 
 @pytest.mark.parametrize("rate", RATES)

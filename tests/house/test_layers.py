@@ -13,6 +13,7 @@ import pytest
 pytest.importorskip("importlinter")
 
 ROOT = Path(__file__).parents[2]
+LEFT = shutil.ignore_patterns("*.egg-info", "__pycache__")
 LINT = "from importlinter.cli import lint_imports; exit(lint_imports(no_cache=True))"
 
 
@@ -41,7 +42,7 @@ def test_a_forbidden_import_is_reported(
     tmp_path: Path, module: str, line: str, broken: str
 ) -> None:
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("*.egg-info"))
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=LEFT)
     with (tmp_path / "src" / "headgate" / module).open("a") as file:
         file.write(f"\n{line}\n")
 

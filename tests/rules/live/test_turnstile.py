@@ -53,7 +53,7 @@ def tallied(keeper: Gatekeeper) -> tuple[int, int]:
 
 # Each example makes two gatekeepers, and there are as many again for every rule.
 @pytest.mark.parametrize("fields", RULES.values(), ids=RULES)
-@settings(max_examples=settings().max_examples // 4)
+@settings(max_examples=settings().max_examples // 2)
 @given(visits=visits)
 def test_the_short_way_answers_as_the_long_one(
     fields: dict[str, Any], visits: list[tuple[str, str, str, int, float]]
