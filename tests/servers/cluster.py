@@ -88,7 +88,8 @@ class Cluster:
     def failover(self, replica: Server) -> None:
         """Let `replica` and its primary change places, and wait until all nodes know."""
         replica.ask("CLUSTER", "FAILOVER")
-        until(lambda: self.view()[replica.port].slots, f"{replica} to be a primary")
+        # Of one who is held for failed, if only for a moment, nothing is known.
+        until(lambda: replica in self.primaries(), f"{replica} to be a primary")
         self.settle()
 
     def move(self, slot: int, to: Server) -> None:

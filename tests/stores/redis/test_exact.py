@@ -14,11 +14,13 @@ from typing import Any, NamedTuple
 import pytest
 
 from headgate import GCRA, FixedWindow, Limit, SlidingLog, TokenBucket
+from tests.conftest import BRIEF
 from tests.crowd import hasty
 from tests.crowd import together as gathered
 from tests.servers.launch import Server, fields
 from tests.servers.wire import Wire
 from tests.stores.redis.callers import COLOURS, Caller, url
+from tests.stores.redis.conftest import KINDS
 from tests.stores.redis.processes import together
 from tests.stores.redis.records import moment
 
@@ -35,7 +37,8 @@ class Answer(NamedTuple):
     remaining: int
 
 
-@pytest.fixture(params=["valkey", "redis_server", "cluster"])
+# A cluster is nothing to the form either: in both, a fork and all tables are tried on one.
+@pytest.fixture(params=KINDS if BRIEF else [*KINDS, "cluster"])
 def way(request: pytest.FixtureRequest) -> str:
     """The URL of a server, of another kind of server, of a cluster."""
     return url(request.getfixturevalue(request.param))

@@ -16,13 +16,14 @@ from tests.faults.impostor import Impostor, bulk, nonce
 from tests.servers.cluster import Cluster
 from tests.servers.launch import Server
 from tests.stores.redis.callers import COLOURS, Caller, lines, url
+from tests.stores.redis.conftest import KINDS
 from tests.stores.redis.processes import together
 
 CHILDREN = 6
 colours = pytest.mark.parametrize("colour", COLOURS)
 
 
-@pytest.fixture(params=["valkey", "redis_server", "cluster"])
+@pytest.fixture(params=[*KINDS, "cluster"])
 def way(request: pytest.FixtureRequest) -> str:
     """The URL of a server, of another kind of server, of a cluster."""
     return url(request.getfixturevalue(request.param))
