@@ -64,14 +64,16 @@ CONTESTS = {
     for contest in (
         Contest("1 KB", 1024, (NGINX, "haproxy", ENVOY, OURS, ON_REDIS)),
         Contest("100 KB", 102_400, (NGINX, "haproxy", ENVOY, OURS)),
-        Contest("addresses", 1024, (ONE, MANY, "nginx-addresses"), ADDRESSES),
+        Contest(
+            "addresses", 1024, (ONE, MANY, "headgate-redis-addresses", "nginx-addresses"), ADDRESSES
+        ),
         Contest("refused", 1024, ("nginx-refusing", "headgate-refusing")),
     )
 }
 
 
 def proxies(redis: str) -> list[Proxy]:
-    """Everybody; `redis` is the address of the server that one of them asks."""
+    """Everybody; `redis` is the address of the server that some of them ask."""
     slow = {"rate": "1r/m", "burst": "1", "client": ""}
     fast = {"rate": "1000000r/s", "burst": "1000000", "client": ""}
     return [
@@ -83,6 +85,7 @@ def proxies(redis: str) -> list[Proxy]:
         # Both are told of the client by a proxy: of one all the time, or of many in turn.
         replace(_headgate(ONE, AMPLE, client=TRUSTING), addresses=1),
         _headgate(MANY, PLENTY, client=TRUSTING),
+        _headgate("headgate-redis-addresses", PLENTY, store=redis, client=TRUSTING),
         Proxy("nginx-addresses", "nginx", gateway_configs.NGINX_PROXY, fast | {"client": REAL}),
         Proxy("nginx-refusing", "nginx", gateway_configs.NGINX_PROXY, slow, REFUSED),
         _headgate("headgate-refusing", SPENT, status=REFUSED),

@@ -27,10 +27,11 @@ PAUSE = 0.02
 
 @dataclass(frozen=True)
 class Reading:
-    """CPU seconds the server has used, and how often each of its commands was called."""
+    """CPU seconds the server has used, how often each command was called, and bytes it has said."""
 
     cpu: float
     calls: dict[str, int]
+    said: int = 0
 
     def since(self, before: Reading, command: str) -> tuple[float, int]:
         """CPU seconds and calls of one command since an earlier reading."""
@@ -82,6 +83,7 @@ class Server:
         return Reading(
             cpu["used_cpu_user"] + cpu["used_cpu_sys"],
             {name.removeprefix("cmdstat_"): each["calls"] for name, each in calls.items()},
+            self.client.info("stats")["total_net_output_bytes"],
         )
 
     def _await(self) -> None:

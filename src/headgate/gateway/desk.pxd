@@ -56,18 +56,15 @@ cdef class Desk:
     cpdef send(self, Exchange exchange, Outlet outlet)
     @cython.locals(inlet=Inlet)
     cpdef complete(self, Exchange exchange)
-    @cython.locals(inlet=Inlet)
+    @cython.locals(inlet=Inlet, patience=cython.longlong)
     cpdef expect(self, Exchange exchange)
     @cython.locals(entry=Entry, herald=Herald)
     cpdef dress(self, Exchange exchange, Scroll scroll)
     @cython.locals(scroll=Scroll)
     cpdef reply(self, Exchange exchange, long status, list fields, bytes body)
-    @cython.locals(entry=Entry, road=Road, inlet=Inlet, failed=cython.bint)
+    @cython.locals(entry=Entry, road=Road, inlet=Inlet)
     cpdef conclude(self, Exchange exchange)
     @cython.locals(now=cython.longlong, server=Server)
     cpdef judge(self, Exchange exchange, long outcome)
     @cython.locals(road=Road, inlet=Inlet)
     cpdef stall(self, Exchange exchange)
-
-
-cdef bint repeatable(bytes method) except -1

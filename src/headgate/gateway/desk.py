@@ -22,8 +22,6 @@ from headgate.rules.live.entry import Entry
 from headgate.rules.live.ferry import Ferry
 from headgate.window import FAILURE, SUCCESS
 
-REPEATABLE = frozenset({b"GET", b"HEAD", b"OPTIONS", b"PUT", b"DELETE"})
-
 
 class Desk:
     """Where requests are dealt with.
@@ -73,9 +71,8 @@ class Desk:
         inlet = exchange.inlet
         if inlet.manners is not self.manners:
             self.lobby.recognise(inlet)
-        exchange.spot = way.spot
+        exchange.spot, exchange.road = way.spot, way.road
         exchange.target = way.spot.target
-        exchange.road = way.road
         if inlet.trusted:
             self.errands.relay(exchange)
         elif self.hearsay:
@@ -85,8 +82,9 @@ class Desk:
     def ask(self, exchange: Exchange, way: Way, inlet: Any) -> None:
         """Ask the rules about a request."""
         if way.turnstile is not None:
-            if way.turnstile.near and not inlet.trusted:
-                entry = way.turnstile.weigh(inlet.key, None)
+            if way.turnstile.near:
+                key = self.meet(exchange).client if inlet.trusted else inlet.key
+                entry = way.turnstile.weigh(key, None)
             else:
                 entry = way.turnstile.enter(self.meet(exchange))
         elif way.free:
@@ -108,13 +106,14 @@ class Desk:
     def cross(self, exchange: Exchange, ferry: Ferry, inlet: Any) -> None:
         """Ask a rule that counts on a server."""
         inlet.deadline = 0
-        if ferry.near and not inlet.trusted:
-            passage = ferry.send(inlet.key, exchange, self.arrive)
+        if ferry.near:
+            key = self.meet(exchange).client if inlet.trusted else inlet.key
+            passage = ferry.send(key, exchange, self.arrive)
             if passage is not None:
                 if not passage.over:
                     exchange.task = passage
                 return
-            question = ferry.cross(inlet.key, None)
+            question = ferry.cross(key, None)
         else:
             question = ferry.enter(self.meet(exchange))  # type: ignore[assignment]
         courier = Courier(exchange, question, self.arrive)
@@ -184,7 +183,7 @@ class Desk:
         road, inlet = exchange.road, exchange.inlet
         if exchange.upgrade and exchange.upgrade.lower() not in road.upgrade:
             exchange.upgrade = b""
-        exchange.replay = road.most > 0 and not exchange.upgrade and repeatable(exchange.method)
+        exchange.replay = road.repeats(exchange)
         outlet.send(exchange, road.compose(exchange, self.scroll))
         if exchange.whole:
             inlet.deadline = self.house.now + road.answer
@@ -210,9 +209,8 @@ class Desk:
             self.stall(exchange)
         elif exchange.outlet is not None:
             waits = exchange.whole or inlet.paused
-            inlet.deadline = self.house.now + (
-                exchange.road.answer if waits else self.house.until_body
-            )
+            patience = exchange.road.answer if waits else self.house.until_body
+            inlet.deadline = self.house.now + patience
 
     def dress(self, exchange: Exchange, scroll: Scroll) -> None:
         """Add to an answer what rules have to tell."""
@@ -261,8 +259,7 @@ class Desk:
         exchange.backlog = None
         if exchange.ticket >= 0:
             road = exchange.road
-            failed = exchange.status >= road.least and exchange.status in road.faults
-            self.judge(exchange, FAILURE if failed else SUCCESS)
+            self.judge(exchange, FAILURE if road.fails(exchange.status) else SUCCESS)
         entry = exchange.entry
         if entry is not None and entry.owing:
             self.errands.leave(exchange, exchange.status)
@@ -301,8 +298,3 @@ class Desk:
     def part(self, inlet: Any) -> None:
         """A client has gone."""
         self.lobby.part(inlet)
-
-
-def repeatable(method: bytes) -> bool:
-    """Whether a request can be sent again without being done twice."""
-    return method == b"GET" or method in REPEATABLE

@@ -25,6 +25,8 @@ cdef class Road:
     cdef public bytes strip
     cdef public bytes add
     cdef bint _direct
+    cpdef bint repeats(self, Exchange exchange) except -1
+    cpdef bint fails(self, long status) except -1
     cpdef bytes compose(self, Exchange exchange, Scroll scroll)
     cdef bytes _rewrite(self, bytes target)
     cpdef Server pick(self, request, long long now, tried)

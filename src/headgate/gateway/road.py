@@ -18,6 +18,9 @@ from headgate.rules.model.bounds import Timeouts
 from headgate.rules.model.place import Place
 from headgate.rules.model.route import KEEP, UPSTREAM, Route
 
+# What may be sent again without being done twice.
+REPEATABLE = frozenset({b"GET", b"HEAD", b"OPTIONS", b"PUT", b"DELETE"})
+
 
 class Road:
     """A route made ready. Times are microseconds, 0 for any time."""
@@ -57,6 +60,16 @@ class Road:
         """The server that a request goes to; None if nobody can take it now."""
         found: Server | None = self.group.pick(request, now, tried or ())
         return found
+
+    def repeats(self, exchange: Exchange) -> bool:
+        """Whether a request may be sent again if it fails."""
+        if self.most == 0 or exchange.upgrade:
+            return False
+        return exchange.method == b"GET" or exchange.method in REPEATABLE
+
+    def fails(self, status: int) -> bool:
+        """Whether a server that answers so has failed."""
+        return status >= self.least and status in self.faults
 
     def compose(self, exchange: Exchange, scroll: Scroll) -> bytes:
         """The head of a request as this road's servers are told it."""
