@@ -30,8 +30,10 @@ CURL = which("curl") or STAND_IN
 ADDRESS = re.compile(r"The gateway is at http://(\S+),")
 ROW = re.compile(r"^ +([a-z-]+) .* (\d+) +(\d+) *$", re.MULTILINE)
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-# This takes nine seconds, so all else is asked meanwhile.
+# This takes nine seconds, so all else is asked meanwhile. It never takes less; whether it takes
+# more, on a busy machine, is not asked here.
 LONG = "/files/big"
+TOOK = re.compile(r"(?<=bytes in )(\d+\.\d+)(?= s)")
 
 
 class Demo:
@@ -162,7 +164,8 @@ def test_the_readme_shows_what_one_gets(running: Demo) -> None:
     ]
 
     for step, told in zip(asked(), heard, strict=True):
-        assert step.true(told), (step.command, told)
+        timed = [TOOK.sub(lambda took: f"{min(float(took[1]), 9.0):f}", line) for line in told]
+        assert step.true(timed), (step.command, told)
 
 
 def test_the_numbers_are_live_and_ctrl_c_ends_it(running: Demo) -> None:
