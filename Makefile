@@ -106,8 +106,11 @@ clean: ## back to a fresh clone
 	find src -name '*.so' -delete
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
+# The pip that comes with an older Python takes three times as long to choose versions; where no newer
+# one is to be had, it does.
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
+	@$@ $(PIP) --upgrade pip || echo "pip stays as it came."
 
 # build/lib* goes first: setuptools would pack modules that have since been deleted. After a change
 # of setup.py all of it goes: the C may come out differently, and time stamps do not tell.
