@@ -106,7 +106,7 @@ clean: ## back to a fresh clone
 	find src -name '*.so' -delete
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# The pip that comes with an older Python takes three times as long to choose versions; where no newer
+# The pip that comes with an older Python takes more than twice as long to choose versions; where no newer
 # one is to be had, it does.
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
