@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 
 CONNECTIONS = 64
 TICKS = os.sysconf("SC_CLK_TCK")
-# Questions about one key may be put together; of each decision Redis says so many bytes.
-DECISION = 25
+# Questions about one key may be put together: Redis says so many bytes of each decision, and so
+# many around those of one question.
+DECISION, AROUND = 25, 16
 # nginx cannot be told to let in less than one a minute.
 STRAGGLERS = 2
 
@@ -139,7 +140,8 @@ def loaded(running: Running, contest: Contest, seconds: int, sent: int, redis: S
     asked, used = redis.read(), running.cpu()
     told = _wrk(running, contest, seconds, sent)
     used = running.cpu() - used
-    said = redis.read().said - asked.said
+    heard = redis.read()
+    said = heard.said - asked.said - AROUND * heard.since(asked, "evalsha")[1]
     requests = told["requests"]
     status = running.proxy.status
     wrong = told["unserved"] if status == SERVED else requests - told["unserved"] - STRAGGLERS

@@ -49,6 +49,7 @@ def test_no_call_is_not_counted(calls: int, clock: ManualClock) -> None:
     with pytest.raises(ValueError, match=rf"^RetryBudget: calls .*{calls}"):
         budget.count(calls)
 
+    assert not budget._counting
     assert repr(budget) == "<RetryBudget: 0 retries of 0 calls>"
 
 

@@ -146,9 +146,10 @@ class RetryBudget:
 
     def count(self, calls: int = 1) -> None:
         """A call is made, for the first time; or so many of them."""
+        whole("RetryBudget", "calls", calls, 1)
         with self._lock:
             self._counting = True
-            self._window.gain(CALL, self._clock.now(), whole("RetryBudget", "calls", calls, 1))
+            self._window.gain(CALL, self._clock.now(), calls)
 
     def take(self) -> bool:
         """One retry now, if there is budget for it."""

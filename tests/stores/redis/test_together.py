@@ -65,6 +65,22 @@ def test_nobody_overtakes_who_asks_something_else_about_the_key(server: Server) 
         assert caller.run(asked, caller.limiter(HOURLY).thing) == [49, 39, 29, 28]
 
 
+def test_who_comes_later_does_not_travel_with_who_has_less_time_left(server: Server) -> None:
+    async def asked(store: Any, limiter: Any) -> list[int]:
+        calls = [asyncio.ensure_future(limiter.take("a"))]
+        await asyncio.sleep(0)
+        # An eighth of the budget is over before there is a connection.
+        store._last._tick()
+        calls += [asyncio.ensure_future(limiter.take("a")) for _ in range(2)]
+        await asyncio.sleep(0)
+        together = [len(one.all()) for one in store._last.due]
+        await asyncio.gather(*calls)
+        return together
+
+    with Caller(server.url, "async") as caller:
+        assert caller.run(asked, caller.store, caller.limiter(HOURLY).thing) == [1, 2]
+
+
 def test_who_does_not_wait_any_more_is_counted_and_the_others_are_answered(server: Server) -> None:
     async def asked(limiter: Any) -> list[int]:
         tasks = [asyncio.ensure_future(limiter.take("a")) for _ in range(4)]

@@ -5,4 +5,5 @@ cdef long LARGEST
 cpdef long meaning(bytes name) except -1
 @cython.locals(total="long long", digit="unsigned char")
 cpdef long long amount(bytes value) except -1
+cdef long long trimmed(bytes value) except -1
 cpdef list untied(list said, bytes ties)

@@ -58,7 +58,7 @@ LOOSE = frozenset({b"close", b"keep-alive", b"Keep-Alive", b"Close", b"upgrade",
 # So many spellings are remembered, of at most so many bytes.
 REMEMBERED = 4096
 LONGEST = 64
-# No length has more digits, and spaces behind them.
+# No length has more digits.
 LARGEST = 18
 
 KNOWN: dict[bytes, int] = {}
@@ -85,16 +85,23 @@ def learn(name: bytes) -> int:
 
 
 def amount(value: bytes) -> int:
-    """How long something is said to be."""
-    if len(value) > LARGEST:
-        raise ValueError
+    """How long something is said to be; a ValueError if that is no length."""
     total = 0
+    if not 0 < len(value) <= LARGEST:
+        return trimmed(value)
     for digit in value:
         if not 48 <= digit <= 57:
-            # The parser leaves spaces on.
-            return int(value)
+            return trimmed(value)
         total = 10 * total + digit - 48
     return total
+
+
+def trimmed(value: bytes) -> int:
+    """A length with something around it: the parser leaves spaces on, and zeros before it."""
+    digits = value.strip(b" \t")
+    if not digits.isdigit() or len(digits.lstrip(b"0")) > LARGEST:
+        raise ValueError
+    return int(digits)
 
 
 def untied(said: list[bytes], ties: bytes) -> list[bytes]:

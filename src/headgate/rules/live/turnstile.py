@@ -7,11 +7,19 @@ fraction of one. What it answers is what `visit.enter` answers.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headgate.decision import Decision
 from headgate.limiter import Limiter
 from headgate.rules.live.entry import SOON, Entry, Pass, Refusal
+
+if TYPE_CHECKING:
+    from headgate import _cython as cython
+else:
+    try:
+        import cython
+    except ImportError:
+        from headgate import _cython as cython
 
 # As `Decision.why` has it.
 UNKNOWN = 3
@@ -57,8 +65,8 @@ class Turnstile:
             return entry
         cost = self.cost if self.cost >= 0 else self.ruling.fee.units(request)
         limiter = self.limiter
-        if limiter is not None:
-            # Past `take`, to stay in C when compiled.
+        if cython.compiled and limiter is not None:
+            # Past `take`, to stay in C.
             return self.judge(entry, lane, key, cost, limiter.ask(key, cost, 0, limiter.time()))
         return self.judge(entry, lane, key, cost, lane.limiter.take(key, cost))
 

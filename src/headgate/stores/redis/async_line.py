@@ -94,7 +94,9 @@ class AsyncLine:
             future = self.loop.create_future()
         errand = Errand(question, future, read)
         first = self.fresh.get(question.slot)
-        if first is not None and self.waiting < MOST and first.join(errand, self.out):
+        # Who has waited for the connection has less time left.
+        young = first is not None and first.time == self.time and self.waiting < MOST
+        if young and first.join(errand, self.out):  # type: ignore[union-attr]
             self.waiting += 1
         else:
             self._send(question.quick, question.rest, errand)
@@ -193,6 +195,8 @@ class AsyncLine:
             self.loop.call_soon(self._flush)
         if errand.question is None:
             out.append(head)
+            # Nobody knows which keys it is about.
+            self.fresh.clear()
         else:
             self.count += 1
             errand.nonce = nonces(self.count)

@@ -17,7 +17,7 @@ cdef class Errand:
     cdef public long long time
     cdef public Py_ssize_t spot
     cdef readonly list riders
-    @cython.locals(mine=Question, question=Question, riders=list)
+    @cython.locals(mine=Question, question=Question)
     cpdef bint join(self, Errand other, list out) except -1
     cpdef list all(self)
 

@@ -1,6 +1,6 @@
 -- The short way: take, under one limit that has no ring, no penalty and no calendar.
--- KEYS: the record. ARGV: nonce, cost, and where they are not 0, the server's time, and once: patience,
--- now, how often.
+-- KEYS: the record. ARGV: nonce, cost, and if they are told: patience (0), now (the server's time if it
+-- is empty, too), and how often (once).
 local cost, patience, now, slack = ARGV[2] + 0, (ARGV[3] or 0) + 0, ARGV[4], 3600000
 if now and now ~= '' then
   now = now + 0
