@@ -29,7 +29,7 @@ CONNECTIONS = 64
 TICKS = os.sysconf("SC_CLK_TCK")
 # Questions about one key may be put together: Redis says so many bytes of each decision, and so
 # many around those of one question.
-DECISION, AROUND = 25, 16
+DECISION, AROUND = 25, 15
 # nginx cannot be told to let in less than one a minute.
 STRAGGLERS = 2
 
