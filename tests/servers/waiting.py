@@ -11,7 +11,7 @@ from tests.servers.wire import Refusal
 T = TypeVar("T")
 
 
-def until(condition: Callable[[], T], what: str, seconds: float = 20.0) -> T:
+def until(condition: Callable[[], T], what: str, seconds: float = 60.0) -> T:
     """The first true answer of `condition`; raises TimeoutError naming `what` it waited for.
 
     A server that refuses, or is not there at all, has not answered yet.
