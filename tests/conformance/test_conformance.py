@@ -8,12 +8,9 @@ import pytest
 
 from headgate.testing import Case, cases, check, verify
 from tests.conformance.engines import DISTANT, ENGINES
-from tests.conftest import BRIEF
 from tests.servers.cluster import Cluster
 from tests.stores.redis.callers import COLOURS, Caller, url
-
-# What kind of server it is, is nothing to the form: the second one asks one kind.
-KINDS = ["valkey"] if BRIEF else ["valkey", "redis_server"]
+from tests.stores.redis.conftest import KINDS
 
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case.place)

@@ -94,9 +94,7 @@ class AsyncLine:
             future = self.loop.create_future()
         errand = Errand(question, future, read)
         first = self.fresh.get(question.slot)
-        # Who has waited for the connection has less time left.
-        young = first is not None and first.time == self.time and self.waiting < MOST
-        if young and first.join(errand, self.out):  # type: ignore[union-attr]
+        if first is not None and self.waiting < MOST and first.join(errand, self.out, self.time):
             self.waiting += 1
         else:
             self._send(question.quick, question.rest, errand)

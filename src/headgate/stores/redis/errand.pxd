@@ -18,7 +18,7 @@ cdef class Errand:
     cdef public Py_ssize_t spot
     cdef readonly list riders
     @cython.locals(mine=Question, question=Question)
-    cpdef bint join(self, Errand other, list out) except -1
+    cpdef bint join(self, Errand other, list out, long long time) except -1
     cpdef list all(self)
 
 

@@ -39,8 +39,11 @@ class Errand:
         self.time = self.spot = 0
         self.riders = None
 
-    def join(self, other: Errand, out: list[bytes]) -> bool:
+    def join(self, other: Errand, out: list[bytes], time: int) -> bool:
         """Take another along in what is to be sent, if it asks the same; not if it is too many."""
+        if self.time != time:
+            # Who has waited for the connection has less time left.
+            return False
         mine, question = self.question, other.question
         if mine is None or question is None or self.read is None or not question.joint:
             return False
@@ -53,7 +56,7 @@ class Errand:
             return False
         self.riders.append(other)
         out[self.spot + 2] = question.along + TIMES[len(self.riders) + 1]
-        other.time = self.time
+        other.time = time
         return True
 
     def all(self) -> list[Errand]:
