@@ -67,6 +67,10 @@ def tables(results: dict[str, Any], judged: list[Target]) -> Iterator[str]:
     )
     if results["neighbours"] is not None:
         yield f"others kept {results['neighbours']:.1f} cores busy meanwhile"
+    yield (
+        "{again:,} slices of which the host kept more than {most:.0%} were taken again, "
+        "{still:,} of them count for want of better"
+    ).format(**results["stolen"])
     for name, board in results["contests"].items():
         if board:
             yield ""

@@ -45,6 +45,10 @@ class Slice:
     cpu_us: float
 
 
+class Standstill(RuntimeError):
+    """Nothing at all was answered in a slice."""
+
+
 class Running:
     """A proxy at work on a free port, in a process of its own; a context manager."""
 
@@ -145,7 +149,9 @@ def loaded(running: Running, contest: Contest, seconds: int, sent: int, redis: S
     requests = told["requests"]
     status = running.proxy.status
     wrong = told["unserved"] if status == SERVED else requests - told["unserved"] - STRAGGLERS
-    if told["broken"] or wrong > 0 or not requests:
+    if not requests:
+        raise Standstill
+    if told["broken"] or wrong > 0:
         counts = f"{max(0, wrong):,} of {requests:,} answers were not {status}"
         raise RuntimeError(f"{counts}, {told['broken']:,} connections broke")
     if running.proxy.asks and said < HEARD * DECISION * requests:

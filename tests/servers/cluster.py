@@ -148,8 +148,9 @@ class Cluster:
         """
         if not all(node.alive and not node.paused for node in self.nodes):
             return False
-        # Who does not answer is not as he was.
+        # Who does not answer is not as he was. Who is held for failed is, a moment later.
         with suppress(OSError, Refusal):
+            self.settle()
             for node in self.nodes[:PRIMARIES]:
                 if node not in self.primaries():
                     self.failover(node)
@@ -157,9 +158,12 @@ class Cluster:
                 self.restore(slot, home)
             self.homes.clear()
             self.flush()
-            same = all(view(node) == self.formed for node in self.nodes)
-            return same and self.settled() and not any(map(moving, self.nodes))
+            return until(self.restored, "the cluster as it was formed", 20.0)
         return False
+
+    def restored(self) -> bool:
+        same = all(view(node) == self.formed for node in self.nodes)
+        return same and self.settled() and not any(map(moving, self.nodes))
 
     def restore(self, slot: int, home: Server) -> None:
         for node in self.primaries():

@@ -57,7 +57,7 @@ class Told:
         self.headers = headers
         self.policies = policies
         self.paces = paces
-        self.quiet = headers.dialects == ("none",)
+        self.quiet = False
         self.speaker: Speaker | None = None
 
 
@@ -183,7 +183,7 @@ def describe(one: Pass, headers: Headers, clock: Callable[[], int]) -> Told:
         steady = type(limit).__name__ in STEADY and limit.rate.count > 0
         paces[each.name] = (each, limit.rate.seconds / limit.rate.count if steady else inf)
     told = lane.told = Told(headers, policies, paces)
-    if not one.ruling.rule.headers:
+    if headers.dialects == ("none",) or not one.ruling.rule.headers:
         told.quiet = True
     elif len(policies) == 1:
         told.speaker = Speaker(*paces[policies[0].name], headers, clock)

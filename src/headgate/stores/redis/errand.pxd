@@ -1,7 +1,7 @@
 # C types of errand.py, for Cython.
 cimport cython
 from headgate.stores.redis.wire cimport Question
-cdef long ANSWER
+cdef long DECISION
 cdef long NONCE
 cdef long TOGETHER
 cdef list TIMES

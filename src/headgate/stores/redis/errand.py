@@ -7,12 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from headgate.errors import StoreUnavailable
-from headgate.stores.redis.wire import NONCE, Question, again, bulk
+from headgate.stores.redis.wire import DECISION, NONCE, Question, again, bulk
 
 Future = asyncio.Future[Any]
 
-# How long one answer is, and how many that ask the same go together.
-ANSWER = 25
+# How many that ask the same go together.
 TOGETHER = 32
 TIMES = [bulk(b"%d" % often) for often in range(TOGETHER + 1)]
 
@@ -70,7 +69,7 @@ def part(reply: Any, number: int) -> Any:
         return reply
     said: bytes = reply
     # Nobody reads what stands in the place of the nonce.
-    return said[number * ANSWER : number * ANSWER + NONCE + ANSWER]
+    return said[number * DECISION : number * DECISION + NONCE + DECISION]
 
 
 def fail(errand: Errand, problem: StoreUnavailable) -> None:

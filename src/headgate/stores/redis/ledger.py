@@ -18,14 +18,14 @@ from headgate.stores.flat.rows import MOST
 from headgate.stores.leases.lease import Lease
 from headgate.stores.redis import script
 from headgate.stores.redis.names import prefix, tag
-from headgate.stores.redis.wire import NONCE, Call, Question, bulk
+from headgate.stores.redis.wire import DECISION, NONCE, Call, Question, bulk
 from headgate.stores.store import FAR
 
 ANSWER = struct.Struct("<Bqqq").unpack_from
 MOMENT = struct.Struct("<q").unpack_from
 LENGTH = struct.Struct("<I").unpack_from
 # Where the server's time stands in a reply, and where what a booking changed begins.
-TIME = NONCE + 25
+TIME = NONCE + DECISION
 CHANGED = TIME + 8
 # The reply of a script that has the wrong page of the calendar.
 TURNED = 255

@@ -12,7 +12,9 @@ from typing import Any
 from headgate.errors import MissingExtra, StoreUnavailable
 from headgate.stores.redis.script import Script
 
+# How long a question's nonce is, and a decision in a reply.
 NONCE = 8
+DECISION = 25
 WIDE = struct.Struct("<Q").pack
 # What dialling may raise: names that cannot be names are no OSError.
 TROUBLE = (OSError, UnicodeError, OverflowError, ValueError)
