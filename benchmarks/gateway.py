@@ -22,7 +22,7 @@ import gateway_report
 import report
 from gateway_configs import FILES, WRK
 from gateway_contestants import CONTESTS, OURS, Contest, Proxy, found, proxies, version
-from gateway_slices import CONNECTIONS, House, Running, Slice, Standstill, loaded
+from gateway_slices import CONNECTIONS, Cores, House, Running, Slice, Standstill, loaded
 from servers import Host, Neighbours, Server
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ NAMES = [proxy.name for proxy in proxies("")]
 ROUNDS, SECONDS, WARM = 5, 3, 1
 # Of a slice the machine's host may keep so much for others; else it is taken again, so often.
 STOLEN, TRIES = 0.05, 8
+# So many slices are enough for 100,000 addresses, or never will be.
+MOST_WARM = 60
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -64,7 +66,9 @@ def run(rounds: int, seconds: int, only: Sequence[str]) -> dict[str, Any]:
     """Everybody in every contest in turn, `rounds` times."""
     machine = report.machine()
     with ExitStack() as stack:
+        Cores().load()
         scores = Scores(stack.enter_context(Server()))
+        Cores().serve()
         running = started(only, scores, stack)
         neighbours = Neighbours(House([*running.values()], scores.redis))
         turns = [
@@ -106,8 +110,10 @@ class Scores:
     def warm(self, contest: Contest, running: Running) -> None:
         """A slice that does not count, or as many as it takes for every address to be known."""
         name = running.proxy.name
-        while self._slice(contest, running, WARM) and self._sent[name] < contest.addresses:
-            continue
+        for _ in range(MOST_WARM):
+            self._try(contest, running, WARM)
+            if self._sent[name] >= contest.addresses:
+                break
 
     def add(self, contest: Contest, running: Running, seconds: int) -> None:
         """One slice. Who once failed is out of that contest."""

@@ -45,6 +45,24 @@ class Slice:
     cpu_us: float
 
 
+class Cores:
+    """Who works where: who asks, and the Redis, on one core; who answers, on the others.
+
+    Left to itself the kernel puts them here and there, and a proxy is as fast as it is lucky.
+    """
+
+    def __init__(self) -> None:
+        self.all = range(os.cpu_count() or 1)
+
+    def load(self) -> None:
+        """From now on this process, and all that it starts, is with those who ask."""
+        os.sched_setaffinity(0, self.all[:1])
+
+    def serve(self) -> None:
+        """From now on it is with those who answer."""
+        os.sched_setaffinity(0, self.all[1:] or self.all)
+
+
 class Standstill(RuntimeError):
     """Nothing at all was answered in a slice."""
 
@@ -164,7 +182,9 @@ def _wrk(running: Running, contest: Contest, seconds: int, sent: int) -> dict[st
     words = [found("wrk") or "wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency"]
     words += ["-s", f"{running.folder}/wrk.lua", f"http://{HOST}:{running.port}{contest.path}"]
     words += ["--", *map(str, (contest.addresses, sent, running.proxy.addresses))]
-    said = subprocess.run(words, capture_output=True, text=True, check=False)
+    said = subprocess.run(
+        words, capture_output=True, text=True, check=False, preexec_fn=Cores().load
+    )
     if said.returncode:
         raise RuntimeError(f"wrk ended with {said.returncode}: {said.stderr.strip()}")
     told: dict[str, float] = json.loads(said.stdout.splitlines()[-1])
