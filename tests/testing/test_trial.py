@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from math import inf
 from pathlib import Path
@@ -51,6 +52,19 @@ def test_whoever_is_held_stays_inside() -> None:
     trial.assert_refused("one", "GET /")
     trial.leave(held)
     trial.assert_admits(inf, "GET /")
+
+
+def test_whoever_is_held_stays_inside_though_nobody_keeps_the_entry(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # A place that is lost is given back by a thread, which here does not take its time.
+    monkeypatch.setattr("_thread.start_new_thread", lambda recover, told: recover(*told))
+    trial = Trial(Rules([Rule("one", concurrent=1)]))
+    trial.hold("GET /")
+
+    gc.collect()
+
+    trial.assert_refused("one", "GET /")
 
 
 def test_only_answers_that_count_count() -> None:

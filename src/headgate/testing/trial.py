@@ -50,6 +50,8 @@ class Trial:
         self.keeper = Gatekeeper(rules, "memory://", self.clock)
         # Whoever switches limits off in the tests of an app still tests its rules.
         self.keeper.enabled = True
+        # Who is inside stays there, whether anybody looks at the entry or not.
+        self._inside: dict[int, Entry] = {}
 
     def send(self, line: str, status: int = 200, **facts: Any) -> Entry:
         """Send `"POST /login?next=/home"` and have it answered with `status`; what became of it.
@@ -61,10 +63,13 @@ class Trial:
 
     def hold(self, line: str, **facts: Any) -> Entry:
         """`send` without an answer: whoever is let in stays inside until `leave`."""
-        return self._enter(line, facts).entry
+        entry = self._enter(line, facts).entry
+        self._inside[id(entry)] = entry
+        return entry
 
     def leave(self, entry: Entry, status: int = 200) -> None:
         """Answer a request that was held."""
+        self._inside.pop(id(entry), None)
         self.keeper.leave(entry, status)
 
     def advance(self, seconds: float) -> None:
