@@ -9,7 +9,8 @@ PYTHON ?= python3
 JOBS ?= 3
 VENV := .venv
 BENCH := .venv-bench
-PIP := -m pip --disable-pip-version-check install -qq
+# What is installed is compiled to bytecode when it is first imported: most of it never is.
+PIP := -m pip --disable-pip-version-check install -qq --no-compile
 
 PURE := $(filter-out 0,$(HEADGATE_PURE))
 
