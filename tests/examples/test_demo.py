@@ -12,8 +12,10 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from fcntl import LOCK_EX, flock
 from pathlib import Path
 from shutil import which
+from tempfile import gettempdir
 from threading import Thread
 
 import pytest
@@ -92,9 +94,16 @@ class Demo:
 
 @contextmanager
 def demo(folder: Path, *words: str, terminal: bool = False) -> Iterator[Demo]:
-    running = Demo(folder, *words, terminal=terminal)
+    # One at a time: of two that look for a free port at once, one would find it taken after all.
+    with (Path(gettempdir()) / "headgate-demo").open("w") as turn:
+        flock(turn, LOCK_EX)
+        running = Demo(folder, *words, terminal=terminal)
+        try:
+            until(lambda: running.address, "the demo to begin", 60.0)
+        except BaseException:
+            running.process.kill()
+            raise
     try:
-        until(lambda: running.address, "the demo to begin", 60.0)
         yield running
     finally:
         running.process.terminate()

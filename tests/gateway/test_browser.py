@@ -60,13 +60,16 @@ def test_a_browser_sees_the_page_behind_the_gateway(shop: int, browser: Browser)
     with Running(
         Rules.read(f"""
         version: 1
-        rules: [{{name: all, key: client.ip, limit: 100/min}}]
+        rules: [{{name: all, key: client.ip, limit: 1000/min}}]
         gateway:
           listen: 127.0.0.1:0
           routes: [{{upstream: "http://127.0.0.1:{shop}"}}]
     """)
     ) as gateway:
         seen = browser.load(f"http://127.0.0.1:{gateway.port}/")
+        # A browser's own time may be over before a busy machine's server has said a word.
+        if "hellohello" not in seen:
+            seen = browser.load(f"http://127.0.0.1:{gateway.port}/")
 
     assert '<p id="script">loaded</p>' in seen
     assert '<p id="socket">hellohello</p>' in seen

@@ -21,9 +21,9 @@ def test_each_worker_has_a_socket_of_the_same_port() -> None:
     door.remove()
 
 
-def test_a_port_that_somebody_listens_on_is_not_shared() -> None:
+def test_a_port_that_somebody_has_is_not_shared() -> None:
+    """Also before a worker is there: two that start at once would both have it."""
     other = opened("127.0.0.1:0", 1)
-    other.line(0).listen()
 
     with pytest.raises(OSError, match=f"^cannot listen on {other.place}: Address already in use$"):
         opened(other.place, 1)
@@ -47,7 +47,6 @@ def test_a_socket_that_nobody_listens_on_is_replaced(tmp_path: Path) -> None:
     opened(address, 1).close()
 
     door = opened(address, 1)
-    door.line(0).listen()
 
     with pytest.raises(OSError, match=f"^cannot listen on {address}: Address already in use$"):
         opened(address, 1)
@@ -66,6 +65,7 @@ def test_a_file_that_is_no_socket_stays(tmp_path: Path) -> None:
 def test_a_socket_that_another_has_put_there_stays(tmp_path: Path) -> None:
     address = f"unix:{tmp_path / 'web.sock'}"
     old = opened(address, 1)
+    (tmp_path / "web.sock").unlink()
     new = opened(address, 1)
 
     old.remove()

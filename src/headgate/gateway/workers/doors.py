@@ -2,8 +2,8 @@
 
 A door has a socket for each worker, and the kernel deals out connections among them. The master
 never lets go of them: what waits at the socket of a worker that died is taken in by the next one,
-and a new master inherits them with what waits there. Only when a worker is up does its socket
-listen, so nobody is sent where nobody stands.
+and a new master inherits them with what waits there. The first listens at once, so that nobody
+else has the place; the others when their workers are up, so that nobody waits there for long.
 
 A socket of the file system, or one that somebody else has opened, is one for all workers.
 """
@@ -16,7 +16,7 @@ import socket
 import stat
 from collections.abc import Iterable, Sequence
 
-from headgate.gateway.listening import bind
+from headgate.gateway.listening import BACKLOG, bind
 from headgate.rules.model.place import Place
 
 
@@ -94,10 +94,21 @@ def fresh(address: str, place: Place) -> Door:
     """A door where there was none; nobody else may have one there."""
     try:
         vacant(place)
-        return Door(address, [bind(place)])
+        return Door(address, [claim(place)])
     except OSError as problem:
         said = problem.strerror or str(problem)
         raise OSError(f"cannot listen on {address}: {said}") from None
+
+
+def claim(place: Place) -> socket.socket:
+    """A socket that listens there: one that is merely bound somebody else could have as well."""
+    line = bind(place)
+    try:
+        line.listen(BACKLOG)
+    except OSError:
+        line.close()
+        raise
+    return line
 
 
 def vacant(place: Place) -> None:
@@ -107,6 +118,8 @@ def vacant(place: Place) -> None:
         with socket.socket(family, socket.SOCK_STREAM) as line:
             line.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             line.bind((place.host, place.port))
+            # Of two that were bound, only one may listen.
+            line.listen()
         return
     if not os.path.lexists(place.path):
         return
