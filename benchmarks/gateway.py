@@ -22,7 +22,17 @@ import gateway_report
 import report
 from gateway_configs import FILES, WRK
 from gateway_contestants import CONTESTS, OURS, Contest, Proxy, found, proxies, version
-from gateway_slices import CONNECTIONS, Cores, House, Running, Slice, Standstill, loaded
+from gateway_slices import (
+    ANSWERING,
+    ASKING,
+    CONNECTIONS,
+    House,
+    Running,
+    Slice,
+    Standstill,
+    loaded,
+    work,
+)
 from servers import Host, Neighbours, Server
 
 if TYPE_CHECKING:
@@ -66,9 +76,9 @@ def run(rounds: int, seconds: int, only: Sequence[str]) -> dict[str, Any]:
     """Everybody in every contest in turn, `rounds` times."""
     machine = report.machine()
     with ExitStack() as stack:
-        Cores().load()
+        work(ASKING)
         scores = Scores(stack.enter_context(Server()))
-        Cores().serve()
+        work(ANSWERING)
         running = started(only, scores, stack)
         neighbours = Neighbours(House([*running.values()], scores.redis))
         turns = [

@@ -14,6 +14,7 @@ import signal
 import subprocess
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 CONNECTIONS = 64
+# Who asks, and the Redis, is on one core, who answers on the others. Left to itself the kernel puts
+# them here and there, and a proxy is as fast as it is lucky.
+CORES = sorted(os.sched_getaffinity(0))
+ASKING, ANSWERING = CORES[:1], CORES[1:] or CORES
 TICKS = os.sysconf("SC_CLK_TCK")
 # Questions about one key may be put together: Redis says so many bytes of each decision, and so
 # many around those of one question.
@@ -43,24 +48,6 @@ class Slice:
     p50_ms: float
     p99_ms: float
     cpu_us: float
-
-
-class Cores:
-    """Who works where: who asks, and the Redis, on one core; who answers, on the others.
-
-    Left to itself the kernel puts them here and there, and a proxy is as fast as it is lucky.
-    """
-
-    def __init__(self) -> None:
-        self.all = range(os.cpu_count() or 1)
-
-    def load(self) -> None:
-        """From now on this process, and all that it starts, is with those who ask."""
-        os.sched_setaffinity(0, self.all[:1])
-
-    def serve(self) -> None:
-        """From now on it is with those who answer."""
-        os.sched_setaffinity(0, self.all[1:] or self.all)
 
 
 class Standstill(RuntimeError):
@@ -157,6 +144,11 @@ def family(session: int) -> Iterator[float]:
             yield (int(words[11]) + int(words[12])) / TICKS
 
 
+def work(cores: list[int]) -> None:
+    """From now on this process works on these, and so does all that it starts."""
+    os.sched_setaffinity(0, cores)
+
+
 def loaded(running: Running, contest: Contest, seconds: int, sent: int, redis: Server) -> Slice:
     """One slice; `sent` is how many requests it has had, so that addresses go on taking turns."""
     asked, used = redis.read(), running.cpu()
@@ -183,7 +175,7 @@ def _wrk(running: Running, contest: Contest, seconds: int, sent: int) -> dict[st
     words += ["-s", f"{running.folder}/wrk.lua", f"http://{HOST}:{running.port}{contest.path}"]
     words += ["--", *map(str, (contest.addresses, sent, running.proxy.addresses))]
     said = subprocess.run(
-        words, capture_output=True, text=True, check=False, preexec_fn=Cores().load
+        words, capture_output=True, text=True, check=False, preexec_fn=partial(work, ASKING)
     )
     if said.returncode:
         raise RuntimeError(f"wrk ended with {said.returncode}: {said.stderr.strip()}")

@@ -129,11 +129,9 @@ class Neighbours:
 
     def _read(self) -> tuple[float, float] | None:
         # Everybody's CPU seconds, and what the host kept from us, less our own and the server's.
-        try:
-            words = Path("/proc/stat").read_text().split(maxsplit=9)
-        except OSError:
+        if not (ticks := _ticks()):
             return None
-        user, nice, system, _idle, _waiting, *rest = map(int, words[1:9])
+        user, nice, system, _idle, _waiting, *rest = ticks
         everybody = (user + nice + system + sum(rest)) / os.sysconf("SC_CLK_TCK")
         times = os.times()
         return times.elapsed, everybody - sum(times[:4]) - self._server.read().cpu
@@ -143,20 +141,21 @@ class Host:
     """How much of the machine its host gives to others, from now on."""
 
     def __init__(self) -> None:
-        self._begin = self._read()
+        self._begin = _ticks()
 
     def stolen(self) -> float:
         """What part of its cores it has kept from us, from 0 to 1; 0 where the kernel is silent."""
-        kept, whole = (now - then for now, then in zip(self._read(), self._begin, strict=True))
-        return kept / whole if whole else 0.0
+        spent = [now - then for now, then in zip(_ticks(), self._begin, strict=True)]
+        return spent[-1] / sum(spent) if any(spent) else 0.0
 
-    def _read(self) -> tuple[int, int]:
-        try:
-            words = Path("/proc/stat").read_text().split(maxsplit=9)
-        except OSError:
-            return 0, 0
-        ticks = [*map(int, words[1:9])]
-        return ticks[-1], sum(ticks)
+
+def _ticks() -> list[int]:
+    """What became of all cores' time so far, by the kernel's account; the host's part is last."""
+    try:
+        words = Path("/proc/stat").read_text().split(maxsplit=9)
+    except OSError:
+        return []
+    return [*map(int, words[1:9])]
 
 
 def binary() -> str:

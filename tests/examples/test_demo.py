@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from fcntl import LOCK_EX, flock
+from fcntl import LOCK_EX, LOCK_UN, flock
 from pathlib import Path
 from shutil import which
 from tempfile import gettempdir
@@ -100,14 +100,11 @@ def demo(folder: Path, *words: str, terminal: bool = False) -> Iterator[Demo]:
         running = Demo(folder, *words, terminal=terminal)
         try:
             until(lambda: running.address, "the demo to begin", 60.0)
-        except BaseException:
-            running.process.kill()
-            raise
-    try:
-        yield running
-    finally:
-        running.process.terminate()
-        running.end()
+            flock(turn, LOCK_UN)
+            yield running
+        finally:
+            running.process.terminate()
+            running.end()
 
 
 def asked() -> list[Step]:

@@ -12,6 +12,7 @@ from tests.gateway.backing import BLANK, Backing
 
 # What a body is made of: no two parts alike, and of an odd length.
 PART = 65_521
+END = b"0\r\n\r\n"
 MIB = 1 << 20
 
 
@@ -36,9 +37,14 @@ def digest(size: int) -> str:
 def framed(size: int, chunked: bool) -> Iterator[bytes]:
     """The body as it is sent."""
     for part in parts(size):
-        yield b"%x\r\n%b\r\n" % (len(part), part) if chunked else part
+        yield chunk(part) if chunked else part
     if chunked:
-        yield b"0\r\n\r\n"
+        yield END
+
+
+def chunk(part: bytes) -> bytes:
+    """A part of a body that comes in chunks; behind the last of them stands `END`."""
+    return b"%x\r\n%b\r\n" % (len(part), part)
 
 
 def framing(size: int, chunked: bool) -> bytes:

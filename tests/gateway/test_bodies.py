@@ -15,7 +15,7 @@ from tests.gateway.apart import Apart
 from tests.gateway.asking import GET, HEAD, NEXT, asked, served
 from tests.gateway.backing import BLANK, Backing, Caller
 from tests.gateway.staging import FINE, ROOM, Stage, answered, narrow, plan, widen
-from tests.gateway.streams import MIB, Sending, digest, download, framing, upload
+from tests.gateway.streams import END, MIB, Sending, chunk, digest, download, framing, upload
 from tests.gateway.talking import Talk
 from tests.servers.waiting import until
 
@@ -149,14 +149,10 @@ def overload(stage: Stage, talk: Talk, caller: Caller, chunked: bool) -> int:
     caller.say(HEAD + framing(sum(SIZES), chunked) + BLANK)
     for number, size in enumerate(SIZES, 1):
         assert not stage.full()
-        end = b"0\r\n\r\n" if number == len(SIZES) else b""
-        caller.say(piece(size) + end if chunked else b"x" * size, turn=stage.turn)
+        end = END if number == len(SIZES) else b""
+        caller.say(chunk(b"x" * size) + end if chunked else b"x" * size, turn=stage.turn)
     assert stage.full()
     return sum(SIZES)
-
-
-def piece(size: int) -> bytes:
-    return b"%x\r\n%b\r\n" % (size, b"x" * size)
 
 
 def burden(stage: Stage, talk: Talk, caller: Caller) -> None:
@@ -181,11 +177,11 @@ def test_a_client_goes_on_when_its_server_was_too_slow(stage: Stage, server: Bac
         narrow(caller.line)
         # First what the machine itself keeps for a server, and then what a gateway does.
         while not stage.owing():
-            talk.send(piece(5_000))
+            talk.send(chunk(b"x" * 5_000))
         for size in SIZES[:-1]:
             assert not stage.full()
-            talk.send(piece(size))
-        talk.send(piece(SIZES[-1]) + b"0\r\n\r\n")
+            talk.send(chunk(b"x" * size))
+        talk.send(chunk(b"x" * SIZES[-1]) + END)
         assert stage.full()
         caller.say(FINE)
         answer = answered(talk)

@@ -9,7 +9,7 @@ import pytest
 from tests.gateway.asking import GET, asked, served
 from tests.gateway.backing import Backing
 from tests.gateway.staging import FINE, ROOM, Leap, Stage, answered, narrow, plan
-from tests.gateway.streams import Sending
+from tests.gateway.streams import END, Sending, chunk
 from tests.gateway.talking import single
 from tests.servers.waiting import until
 
@@ -245,7 +245,7 @@ def test_who_takes_in_the_end_of_an_answer_slowly_has_time_for_it(
     version: bytes, seconds: float, whole: bool, stage: Stage, server: Backing
 ) -> None:
     """The gateway has it all, and is about to hang up; some of it nobody else has."""
-    part = b"%x\r\n%b\r\n" % (65_536, b"x" * 65_536)
+    part = chunk(b"x" * 65_536)
     closing = b"a.test\r\nConnection: close\r\n"
     with stage.talk() as talk:
         request = GET.replace(b"1.1", version).replace(b"a.test\r\n", closing)
@@ -256,7 +256,7 @@ def test_who_takes_in_the_end_of_an_answer_slowly_has_time_for_it(
         while not stage.full():
             caller.say(part, turn=stage.turn)
             sent += 65_536
-        caller.say(3 * part + b"0\r\n\r\n")
+        caller.say(3 * part + END)
         found = b""
         while stage.held().busy:
             found += talk.socket.recv(1 << 16)

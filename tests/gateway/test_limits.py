@@ -9,6 +9,7 @@ import pytest
 from tests.gateway.asking import GET, asked, served
 from tests.gateway.backing import Backing, Caller
 from tests.gateway.staging import FINE, Stage, answered, plan
+from tests.gateway.streams import END, chunk
 
 POST = b"POST /a HTTP/1.1\r\nHost: a.test\r\n"
 CHUNKED = POST + b"Transfer-Encoding: chunked\r\n\r\n"
@@ -31,9 +32,9 @@ def test_a_body_that_will_be_too_long_is_refused_at_once(expecting: bytes, serve
 def test_a_body_that_has_become_too_long_is_refused_then(size: int, server: Backing) -> None:
     with Stage(plan(server.url, limits={"body": "10KB"})) as stage, stage.talk() as talk:
         caller = asked(talk, server, CHUNKED)
-        talk.send(b"%x\r\n%b\r\n" % (10_000, b"x" * 10_000))
+        talk.send(chunk(b"x" * 10_000))
         stage.rest(clients=1, busy=1, places=1)
-        talk.send(b"%x\r\n%b\r\n0\r\n\r\n" % (size, b"x" * size))
+        talk.send(chunk(b"x" * size) + END)
         answer = answered(talk)
 
         assert (answer.status, answer.all("connection")) == (413, ["close"])
@@ -47,7 +48,7 @@ def test_a_body_that_has_become_too_long_is_refused_then(size: int, server: Back
     "request_",
     [
         POST + b"Content-Length: 10000\r\n\r\n" + b"x" * 10_000,
-        CHUNKED + b"%x\r\n%b\r\n0\r\n\r\n" % (10_000, b"x" * 10_000),
+        CHUNKED + chunk(b"x" * 10_000) + END,
     ],
     ids=["length", "chunks"],
 )
