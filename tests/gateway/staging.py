@@ -129,10 +129,10 @@ class Stage:
         """Whether some client has not taken in all that it was sent."""
         return any(inlet.transport.get_write_buffer_size() for inlet in self.inlets())
 
-    def owing(self) -> bool:
-        """Whether some server has not taken in all that it was sent."""
+    def owing(self) -> int:
+        """How many bytes there are that servers have not taken in."""
         sent = [exchange.outlet for inlet in self.inlets() for exchange in inlet.queue[:1]]
-        return any(outlet.transport.get_write_buffer_size() for outlet in sent if outlet)
+        return sum(outlet.transport.get_write_buffer_size() for outlet in sent if outlet)
 
     def inlets(self) -> list[Any]:
         """The connections of clients."""
