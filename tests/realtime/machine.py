@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 import time
 from bisect import bisect_left, bisect_right
 from itertools import accumulate, pairwise
@@ -76,6 +77,32 @@ class Machine:
                 f"{len(found)} were not held up"
             )
         return found
+
+
+class Lull:
+    """Watches for how long this process was not let run: `longest` seconds, at once.
+
+    Where only one that is slow is to be late, a machine that stands still makes all of them so.
+    """
+
+    def __init__(self) -> None:
+        self.longest = 0.0
+        self._over = threading.Event()
+        self._watch = threading.Thread(target=self._look, name="caller lull")
+
+    def __enter__(self) -> Lull:
+        self._watch.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._watch.join()
+
+    def _look(self) -> None:
+        last = time.monotonic()
+        while not self._over.wait(EVERY):
+            now = time.monotonic()
+            self.longest, last = max(self.longest, now - last - EVERY), now
 
 
 def waited(pid: int) -> int:

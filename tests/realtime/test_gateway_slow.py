@@ -19,6 +19,7 @@ import pytest
 
 from tests.gateway.workers.process import Process
 from tests.realtime.conftest import Figures
+from tests.realtime.machine import Lull
 from tests.realtime.origin import Origin, files, most, plan, worker
 from tests.realtime.rush import Rush, Visit, evenly, part
 from tests.servers.keeper import keeper
@@ -33,6 +34,8 @@ SECONDS = 3.0
 TOTAL = 2
 # The gateway looks ten times a second; a machine that has other things to do looks less often.
 EARLY, LATE = 0.5, 1.5
+# A machine that stands still for so many seconds makes everybody slow; it is tried again then.
+STILL, TRIES = 0.4, 6
 
 
 class Row(NamedTuple):
@@ -51,7 +54,7 @@ class Row(NamedTuple):
 class Tale(NamedTuple):
     """Good requests at the gateway and at its twin, slow clients, and how many files were open.
 
-    That is before they came, at most meanwhile, at their end, and how many there may be.
+    That is before they came, at most meanwhile, and how many there may be.
     """
 
     visits: list[Visit]
@@ -59,12 +62,17 @@ class Tale(NamedTuple):
     rows: list[Row]
     before: int
     peak: int
-    still: int
     limit: int
 
 
 def test_slow_clients_are_cut_and_others_are_served() -> None:
-    hold(played(1), 1)
+    for _ in range(TRIES):
+        with Lull() as lull:
+            tale = played(1)
+        if lull.longest < STILL:
+            hold(tale, 1)
+            return
+    pytest.skip(f"{TRIES} times in a row the machine stood still for {STILL} s or more")
 
 
 @pytest.mark.realtime
@@ -97,9 +105,11 @@ def played(scale: int) -> Tale:
             visits, twins, peak = asyncio.run(visited(ports, pid, SECONDS * scale))
             # Who holds up a server is cut, however little it is that it takes in.
             until(lambda: not lent(gateway, "busy"), "servers to be free", 20.0 + TOTAL * scale)
-            still, limit = files(pid), most(pid)
+            # They come back; on a machine that stood still, all of them were cut at once.
+            until(lambda: files(pid) > before + heads / 2, "the slow ones to be back", 20.0 * scale)
+            limit = most(pid)
         until(lambda: files(pid) <= before, "all files to be closed")
-    return Tale(visits, twins, snails.rows, before, peak, still, limit)
+    return Tale(visits, twins, snails.rows, before, peak, limit)
 
 
 def hold(tale: Tale, scale: int) -> None:
@@ -112,9 +122,8 @@ def hold(tale: Tale, scale: int) -> None:
     assert {row.heard for row in cut} == {"HTTP/1.1 408 "}
     assert [row for row in cut if over(row, scale) < -EARLY] == []
     assert {row.kind for row in tale.rows} == {"heads", "bodies", "drops", "readers"}
-    # They come back, and still there are never more of them than there should be.
+    # They come back, and there are never more of them than there should be.
     assert sum(row.kind == "heads" for row in cut) > heads
-    assert tale.before + heads / 2 < tale.still
     assert tale.peak < min(tale.before + 3 * heads, tale.limit)
 
 
