@@ -140,6 +140,7 @@ def test_what_was_paid_comes_back_while_its_lease_lives(held: Holding) -> None:
 def test_a_no_is_remembered_in_one_piece(held: Holding) -> None:
     # Two refusals, of much for long and of little for a moment: nobody is refused little for long.
     much, little = Decision(False, 10, 0, 9.0), Decision(False, 10, 0, 1.0)
+    over = Decision(False, 10, 0, 0.0)
     wrong = []
 
     def refuse() -> None:
@@ -152,7 +153,7 @@ def test_a_no_is_remembered_in_one_piece(held: Holding) -> None:
             decision = decided(held, 1, 0)
             if decision is not None and decision.retry_after != 1.0:
                 wrong.append(decision)
-            held.closed = 0
+            held.refuse(over, 0, 9, 1)
 
     threads = [threading.Thread(target=work) for work in (refuse, ask, refuse, ask)]
     for thread in threads:
