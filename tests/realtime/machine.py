@@ -88,7 +88,7 @@ class Lull:
     def __init__(self) -> None:
         self.longest = 0.0
         self._over = threading.Event()
-        self._watch = threading.Thread(target=self._look, name="caller lull")
+        self._watch = threading.Thread(target=self._look, name="lull")
 
     def __enter__(self) -> Lull:
         self._watch.start()

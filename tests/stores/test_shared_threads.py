@@ -23,12 +23,16 @@ TAKES = 10_000 if headgate.COMPILED else 200
 
 
 @pytest.fixture(autouse=True)
-def _hasty(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _hasty() -> Iterator[None]:
+    with hasty():
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     # So many threads on a machine that stands still for a moment may wait for longer than callers
     # do. How long that is, is no matter here; that a wait ends is.
     monkeypatch.setattr(gate, "PATIENCE", 60_000_000)
-    with hasty():
-        yield
 
 
 @pytest.fixture
