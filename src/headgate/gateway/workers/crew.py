@@ -15,8 +15,8 @@ from headgate.gateway.workers.orders import Orders
 logger = logging.getLogger("headgate.gateway")
 
 MILLION = 1_000_000
-# Who falls within so many microseconds has hardly served; a post waits longer each time for the
-# next, in seconds.
+# Who falls within so many microseconds of being up has hardly served; a post waits longer each time
+# for the next, in seconds.
 BRIEF = 5 * MILLION
 LONGEST = 10
 # How long an answer is waited for, and how much longer than its grace a worker may take to end.
@@ -88,9 +88,10 @@ class Post:
         await self._leave(SLACK, "stop")
 
     async def _call(self) -> Hand:
-        self._began = self._clock.now()
         self.hand = await Hand.start(self._orders, self._slot, self._lines)
         await self.hand.begin()
+        # Not before: how long it took to start says nothing of how long it served.
+        self._began = self._clock.now()
         return self.hand
 
     async def _hold(self, hand: Hand) -> None:
