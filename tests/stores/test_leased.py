@@ -307,7 +307,10 @@ def test_all_that_is_held_goes_back_when_the_program_ends(
         "print(sum(bool(limiter.take('k')) for _ in range(300)))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, valkey.url], capture_output=True, check=True, timeout=60
+        [sys.executable, "-c", code, f"{valkey.url}?budget=20"],
+        capture_output=True,
+        check=True,
+        timeout=60,
     )
 
     assert (done.stdout, done.stderr) == (b"300\n", b"")
