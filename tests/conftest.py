@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 import headgate
 from headgate import ManualClock
 
-pytest_plugins = ["tests.servers.fixtures", "tests.faults.report"]
+pytest_plugins = ["tests.servers.fixtures", "tests.lulls", "tests.encore", "tests.faults.report"]
 
 FORM = "compiled" if headgate.COMPILED else "interpreted"
 WANTED = os.environ.get("HEADGATE_FORM", FORM)
