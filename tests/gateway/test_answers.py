@@ -270,3 +270,21 @@ def test_all_that_connection_names_goes_no_further(stage: Stage, server: Backing
         answer = answered(talk)
 
         assert [answer.all(name) for name in ("x-a", "x-c", "x-e")] == [[], [], ["f"]]
+
+
+@pytest.mark.parametrize("version", [b"HTTP/1.1", b"HTTP/1.0"])
+def test_nothing_of_an_answer_that_is_none_is_told_to_anybody_else(
+    version: bytes, stage: Stage, server: Backing
+) -> None:
+    lines = b"Set-Cookie: session=a\r\nTransfer-Encoding: gzip\r\n\r\n"
+    talk, caller = ask(stage, server, b"GET /a %b\r\nHost: a.test\r\n\r\n" % version)
+    other, bad = ask(stage, server)
+    with talk, other:
+        caller.say(ENDLESS, turn=stage.turn)
+        bad.say(b"HTTP/1.1 200 OK\r\n" + lines, turn=stage.turn)
+        assert answered(other).status == 502
+        caller.close()
+        heard = talk.rest() if version == b"HTTP/1.0" else talk.upto(b"0\r\n\r\n")
+
+        assert b"session" not in heard
+        assert heard.partition(b"\r\n\r\n")[2] in (b"some body", b"9\r\nsome body\r\n0\r\n\r\n")

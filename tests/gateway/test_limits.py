@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import resource
 import socket
+from pathlib import Path
 
 import pytest
 
@@ -155,3 +157,20 @@ def gone(caller: Caller) -> bool:
         return not caller.line.recv(1, socket.MSG_PEEK)
     except ConnectionError:
         return True
+
+
+def test_long_names_of_hosts_are_not_remembered(server: Backing) -> None:
+    rules = plan(server.url, rules=[{"name": "none", "deny": True}])
+    with Stage(rules) as stage, stage.talk() as talk:
+        before = pages()
+        for number in range(500):
+            talk.send(b"GET / HTTP/1.1\r\nHost: %b%d\r\n\r\n" % (b"a" * 60_000, number))
+            assert answered(talk).status == 403
+
+        # They would be 30 MB.
+        assert (pages() - before) * resource.getpagesize() < 15_000_000
+
+
+def pages() -> int:
+    """How many pages of memory this process has."""
+    return int(Path("/proc/self/statm").read_text().split()[1])

@@ -186,3 +186,22 @@ def test_only_so_many_requests_stand_in_line(count: int, stage: Stage, server: B
 
         statuses = [answered(talk).status for _ in range(count)]
         assert statuses == [200] * 16 + [400] * (count - 16)
+
+
+@pytest.mark.parametrize("left", [False, True], ids=["it waits", "it leaves"])
+@pytest.mark.parametrize(
+    "bad", [b"ZZ\r\n", b"1\r\nab", b"0\r\nContent-Length: 1\r\n\r\n"], ids=repr
+)
+def test_a_bad_body_is_told_of_in_its_turn(
+    bad: bytes, left: bool, stage: Stage, server: Backing
+) -> None:
+    with stage.talk() as talk:
+        caller = asked(talk, server, GET + POST + b"Transfer-Encoding: chunked\r\n\r\n" + bad)
+        stage.turn()
+        if not left:
+            caller.say(FINE)
+            first, second = answered(talk), answered(talk)
+            assert (first.status, first.body, second.status) == (200, b"fine", 400)
+            assert second.all("connection") == ["close"]
+            assert talk.finish() == b""
+    stage.rest()

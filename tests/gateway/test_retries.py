@@ -247,3 +247,25 @@ def test_a_request_to_turn_to_another_protocol_is_not_sent_again(
 
         assert answered(talk).status == 502
         assert not servers[1].asked()
+
+
+@pytest.mark.parametrize("method", SINGULAR)
+def test_a_connection_whose_end_comes_together_with_a_request_is_not_used(
+    method: str, servers: tuple[Backing, Backing]
+) -> None:
+    rules = [{"name": "all", "limit": "1000/s"}]
+    with staged(servers[0], rules=rules) as stage, stage.talk() as talk:
+        talk.send(request("GET"))
+        caller = taken(servers[0])
+        caller.say(FINE)
+        assert answered(talk).status == 200
+
+        async def together() -> None:
+            # The gateway does not look before both are there, and at the server first.
+            caller.line.close()
+            talk.socket.sendall(request(method, b"body"))
+
+        stage.running.call(together())
+        taken(servers[0], b"body").say(FINE)
+
+        assert answered(talk).status == 200

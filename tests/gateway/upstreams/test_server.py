@@ -274,3 +274,11 @@ def test_its_status_says_what_it_does_and_how_it_is(guarded: Server, server: Ser
     assert server.status() == {
         "busy": 0, "idle": 0, "requests": 0, "failures": 0, "well": True, "breaker": "",
     }  # fmt: skip
+
+
+def test_a_connection_that_its_server_has_closed_is_not_lent(server: Server) -> None:
+    first, second, third = stored(server, 3)
+    second.over = third.over = True
+
+    assert server.lend() is first
+    assert (server.busy, server.idle) == (1, [])

@@ -31,6 +31,8 @@ class Outlet(Protocol):
 
     expires: int
 
+    def ready(self) -> bool: ...
+
     def close(self) -> None: ...
 
 
@@ -109,7 +111,11 @@ class Server:
         """
         self.busy += 1
         idle = self.idle
-        return idle.pop() if idle else None
+        while idle:
+            outlet = idle.pop()
+            if outlet.ready():
+                return outlet
+        return None
 
     def keep(self, outlet: Outlet) -> None:
         """Take a connection back, for the next request."""

@@ -50,6 +50,8 @@ cdef class Exchange:
     cdef public object task
     cdef public bytes forwarded
     cdef public long long start
+    cdef public long long since
+    cdef public long long took
     cdef public long long ticket
     cdef public long status
     cdef public long long size

@@ -35,9 +35,10 @@ LARGE = 16_384
 LAST = b"0\r\n\r\n"
 # A name or an address, and perhaps a port.
 NAMED = re.compile(rb"(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::([0-9]{1,5}))?")
-# The hosts that were found to be such; so many are remembered.
+# The hosts that were found to be such; so many are remembered, of so many bytes.
 HOSTS: dict[bytes, bool] = {}
 REMEMBERED = 1000
+LONGEST = 256
 
 
 class Exchange:
@@ -51,9 +52,9 @@ class Exchange:
     __slots__ = (
         "asides", "backlog", "begun", "carried", "coded", "desk", "entry", "expects", "fault",
         "forwarded", "headed", "held", "host", "inlet", "keep", "length", "lines", "method", "old",
-        "outlet", "over", "raw", "replay", "request", "road", "said", "server", "size", "spot",
-        "start", "status", "target", "task", "ticket", "ties", "told", "trailers", "tried",
-        "unread", "upgrade", "valve", "weight", "whole",
+        "outlet", "over", "raw", "replay", "request", "road", "said", "server", "since", "size",
+        "spot", "start", "status", "target", "task", "ticket", "ties", "told", "took", "trailers",
+        "tried", "unread", "upgrade", "valve", "weight", "whole",
     )  # fmt: skip
 
     # Only what is not a number: compiled, those are where they belong.
@@ -91,6 +92,8 @@ class Exchange:
         self.tried = self.task = None
         self.forwarded = b""
         self.start, self.ticket = 0, -1
+        # Since when it is the server that is waited for, and for how long it was.
+        self.since = self.took = 0
         # The answer: what its head was, if somebody may ask, and who holds it back.
         self.status = self.size = 0
         self.begun = self.over = False
@@ -214,7 +217,8 @@ def decent(host: bytes) -> bool:
     found = NAMED.fullmatch(host)
     if found is None or int(found[1] or 0) > 65535:
         return False
-    if len(HOSTS) >= REMEMBERED:
-        HOSTS.clear()
-    HOSTS[host] = True
+    if len(host) <= LONGEST:
+        if len(HOSTS) >= REMEMBERED:
+            HOSTS.clear()
+        HOSTS[host] = True
     return True

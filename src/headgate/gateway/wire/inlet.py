@@ -229,10 +229,12 @@ class Inlet(Ear):
         if exchange is None:
             exchange = Exchange(self, self.desk)
         exchange.keep = False
-        if exchange.headed and exchange in self.queue:
-            self.desk.spoil(exchange, status)
-            return
         exchange.fault = status
+        if exchange.headed and exchange in self.queue:
+            # Whose turn has not come is told when it does.
+            if self.queue[0] is exchange:
+                self.desk.spoil(exchange, status)
+            return
         self.queue.append(exchange)
         if len(self.queue) == 1:
             self.start(exchange)

@@ -76,6 +76,7 @@ cdef class Outlet(Ear):
     cdef fail(self, Exchange exchange)
     cpdef pause(self)
     cpdef resume(self)
+    cpdef bint ready(self) except -1
     cpdef close(self)
     @cython.locals(exchange=Exchange)
     cpdef data_received(self, data)

@@ -386,6 +386,7 @@ class Outlet(Ear):
             self.release(exchange)
         elif complete and self.length == NONE and exchange.begun:
             # Without a length, the end of the connection is the end of the answer.
+            self.house.scroll.take()
             self.on_message_complete()
             if self.house.scroll.size > 0:
                 exchange.inlet.write(self.house.scroll.take())
@@ -419,6 +420,12 @@ class Outlet(Ear):
         if self.paused and not self.lost:
             self.paused = False
             self.transport.resume_reading()
+
+    def ready(self) -> bool:
+        """Whether the server has not hung up: the connection is told of that a little later."""
+        if self.pipe is not None:
+            return not self.pipe.shut
+        return not (self.lost or self.transport.is_closing())
 
     def close(self) -> None:
         """Hang up."""
