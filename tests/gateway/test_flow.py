@@ -47,6 +47,21 @@ def test_the_last_good_answer_is_given_again(answer: bytes, server: Backing) -> 
         assert reply(talk).body == b"later"
 
 
+def test_an_answer_is_not_given_again_to_who_goes_elsewhere(server: Backing) -> None:
+    routes = [{"upstream": "one", "match": {"header.x-tenant": "a"}}, {"upstream": "two"}]
+    tenant = GET.replace(b"Host", b"X-Tenant: a\r\nHost")
+    with Backing() as other:
+        upstreams = {"one": server.url, "two": other.url}
+        rules = plan(rules=[KEEPING], upstreams=upstreams, routes=routes)
+        with Stage(rules) as stage, stage.talk() as talk:
+            asked(talk, server, tenant).say(PAGE + b"Content-Length: 6\r\n\r\nsecret")
+            assert answered(talk).body == b"secret"
+            stage.rest(clients=1)
+
+            assert reply(talk).body == b"later"
+            assert reply(talk, tenant).body == b"secret"
+
+
 @pytest.mark.parametrize("status", [b"200 OK", b"500 Oh"])
 def test_an_answer_that_was_not_good_is_not_given_again(status: bytes, server: Backing) -> None:
     with Stage(plan(server.url, rules=[KEEPING])) as stage:

@@ -9,6 +9,7 @@ from headgate.gateway.wire.scroll cimport Scroll
 @cython.final
 cdef class Road:
     cdef public object route
+    cdef public object mark
     cdef public object group
     cdef public Server only
     cdef public object faults

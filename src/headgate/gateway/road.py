@@ -27,11 +27,13 @@ class Road:
 
     __slots__ = (
         "_direct", "add", "answer", "asked", "budget", "connect", "faults", "group", "host",
-        "least", "most", "only", "route", "stall", "strip", "total", "upgrade",
+        "least", "mark", "most", "only", "route", "stall", "strip", "total", "upgrade",
     )  # fmt: skip
 
     def __init__(self, route: Route, group: Group, timeouts: Timeouts, clock: Clock) -> None:
         self.route = route
+        # What tells it from others, whatever rules are in force meanwhile.
+        self.mark = repr(route)
         self.group = group
         # The server that every request goes to, if there is but one.
         self.only: Server | None = group.servers[0] if len(group.servers) == 1 else None

@@ -80,6 +80,7 @@ def test_a_place_that_is_held_is_as_good_as_a_limit() -> None:
             {"headers": {"x-user": "a", "accept-language": "de"}},
             {"headers": {"x-user": "a", "accept-language": "fr"}},
         ),
+        ({"headers": {"x-user": "a"}}, {"headers": {"x-user": "a"}, "scheme": "https"}),
     ],
 )
 def test_who_asks_otherwise_gets_no_answer_of_others(
@@ -108,6 +109,8 @@ def test_who_asks_otherwise_gets_no_answer_of_others(
         {"method": "POST"},
         {"headers": {"authorization": "Bearer x"}},
         {"headers": {"cookie": "session=1"}},
+        {"headers": {"content-length": "9"}},
+        {"headers": {"transfer-encoding": "chunked"}},
     ],
 )
 def test_what_is_not_for_everybody_is_not_kept(served: dict[str, Any]) -> None:
@@ -153,6 +156,9 @@ def test_a_rule_without_staleness_keeps_nothing() -> None:
         ({"method": "DELETE"}, False),
         ({"headers": {"authorization": "Bearer 1"}}, False),
         ({"headers": {"cookie": "session=1"}}, False),
+        ({"headers": {"content-length": "0"}}, True),
+        ({"headers": {"content-length": "9"}}, False),
+        ({"headers": {"transfer-encoding": "chunked"}}, False),
     ],
 )
 def test_an_old_answer_is_for_those_who_only_look(facts: dict[str, Any], given: bool) -> None:
@@ -179,3 +185,50 @@ def test_another_query_is_another_question_whatever_rules_have_read_of_it(
 
     assert shop.ask(query=second).spare is None
     assert shop.ask(query=first).spare is not None
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"breaker": {"failures": 0.5, "calls": 2}},
+        {"adaptive": {"by": "aimd", "initial": 2, "ceiling": 2}},
+    ],
+    ids=["breaker", "adaptive"],
+)
+def test_a_breaker_and_a_limit_that_finds_itself_are_as_good(fields: dict[str, Any]) -> None:
+    shop = Shop(limit=(), **fields)
+    shop.serve()
+    inside = [entry for entry in [shop.ask() for _ in range(4)] if entry]
+    for entry in inside if "breaker" in fields else []:
+        shop.keeper.leave(entry, 500)
+
+    spare = shop.ask().spare
+
+    assert spare is not None
+    assert spare.body == b"12"
+
+
+@pytest.mark.parametrize(
+    ("other", "facts", "given"),
+    [
+        ({"match": {"client.ip": "192.0.2.0/24"}, "deny": True}, {}, True),
+        ({"match": {"client.ip": "10.0.0.0/8"}, "deny": True}, {}, False),
+        ({"match": {"client.ip": "10.0.0.0/8"}, "deny": True, "mode": "shadow"}, {}, True),
+        ({"key": "header.x-user", "limit": "9/h"}, {}, False),
+        ({"key": "header.x-user", "limit": "9/h"}, {"headers": {"x-user": "a"}}, True),
+        ({"key": "header.x-user", "limit": "9/h", "empty_key": "allow"}, {}, True),
+    ],
+)
+def test_an_old_answer_is_not_for_whom_a_later_rule_would_not_let_in(
+    other: dict[str, Any], facts: dict[str, Any], given: bool
+) -> None:
+    rules = Rules([Rule("stock", limit="1/h", over=STALE), Rule("other", **other)])
+    keeper = Gatekeeper(rules, clock=ManualClock())
+    entry = keeper.enter(Request(client="198.51.100.1", headers={"x-user": "a"}))
+    entry.send(b"12")
+    entry.complete = True
+    keeper.leave(entry)
+
+    refused = keeper.enter(Request(client="10.0.0.1", **facts))
+
+    assert (bool(refused), refused.spare is not None) == (False, given)

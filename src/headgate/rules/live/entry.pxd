@@ -36,6 +36,7 @@ cdef class Entry:
     cdef public object bandwidth
     cdef public double waited
     cdef public bint owing
+    cdef public object stocked
     cdef public object body
     cdef public bint complete
     cdef public object spare

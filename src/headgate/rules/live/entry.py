@@ -70,7 +70,7 @@ class Entry:
 
     __slots__ = (
         "bandwidth", "body", "calls", "complete", "owing", "passes", "places", "refusal", "request",
-        "shadowed", "slots", "spare", "version", "waited",
+        "shadowed", "slots", "spare", "stocked", "version", "waited",
     )  # fmt: skip
 
     passes: Sequence[Pass]
@@ -82,7 +82,8 @@ class Entry:
     bandwidth: Sequence[tuple[Any, str]]
     waited: float
     owing: bool
-    # What was sent in answer so far, if somebody may want it again; and what is given instead.
+    # Who may want the answer again, and what was sent of it so far; and what is given instead.
+    stocked: Sequence[Any]
     body: bytearray | None
     complete: bool
     spare: Provision | None
@@ -95,6 +96,7 @@ class Entry:
         self.owing = self.complete = False
         self.body = self.spare = None
         self.passes = self.shadowed = self.slots = self.calls = self.places = self.bandwidth = ()
+        self.stocked = ()
 
     @property
     def rule(self) -> str:

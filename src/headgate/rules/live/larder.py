@@ -1,9 +1,9 @@
 """Larder: the last good answers, for when there is nothing better.
 
 Under `over: {degrade: {stale: 60s}}` whoever is refused gets the last good answer to the same
-request of the same key, if it is no older and the request is a GET or HEAD without credentials. An
-answer is kept only if anybody who asks the same may have it: a whole 200 to a GET, of at most 64
-KiB, without cookies, that does not say it is private, and was asked for without credentials.
+request of the same key, if it is no older and the request is a GET or HEAD without credentials or a
+body. An answer is kept only if anybody who asks the same may have it: a whole 200 to a GET, of at
+most 64 KiB, without cookies, that does not say it is private, to a request of that kind.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MOST = 1_000
 LARGEST = 65_536
 # What is told of an answer when it is given again.
 LASTING = ("content-type", "content-encoding", "content-language", "etag", "last-modified")
-SECRET = ("authorization", "cookie")
+SECRET = ("authorization", "cookie", "transfer-encoding")
 # An answer may differ by these; by others it is not kept.
 VARIES = ("accept", "accept-encoding", "accept-language")
 
@@ -59,7 +59,7 @@ class Larder:
 
     def find(self, request: Request, key: str, oldest: float) -> Provision | None:
         """The answer to the same request, with its age in headers, if it is not too old."""
-        if request.method not in ("GET", "HEAD") or any(map(request.header, SECRET)):
+        if request.method not in ("GET", "HEAD") or particular(request):
             return None
         with self._lock:
             found = self._kept.get(place(request, key))
@@ -77,7 +77,14 @@ class Larder:
 
 def place(request: Request, key: str) -> Place:
     """Under what an answer is kept: for whom, and all that was asked."""
-    return (key, request.host, request.path, request.asked, *map(request.header, VARIES))
+    whom = (key, request.scheme, request.host, request.road)
+    return (*whom, request.path, request.asked, *map(request.header, VARIES))
+
+
+def particular(request: Request) -> bool:
+    """Whether it has what is nobody else's: credentials, or a body that says what is wanted."""
+    length = request.header("content-length")
+    return length not in ("", "0") or any(map(request.header, SECRET))
 
 
 def keepable(request: Request, status: int, header: Header, body: bytes) -> bool:
@@ -86,7 +93,7 @@ def keepable(request: Request, status: int, header: Header, body: bytes) -> bool
         return False
     if header("content-length") not in ("", str(len(body))) or header("set-cookie"):
         return False
-    if any(map(request.header, SECRET)):
+    if particular(request):
         return False
     control = header("cache-control").lower()
     if "private" in control or "no-store" in control:

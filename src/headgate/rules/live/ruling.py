@@ -101,7 +101,8 @@ class Ruling:
         self.tally: Tally = shelf.thing(era, "tally", rule.name, None, Tally)
         # Where every key goes, once it is known, if neither plans nor overrides tell them apart.
         self.main: Lane | None = None
-        # What a request without a key is told.
+        # What is told to who is banned, and to a request without a key.
+        self.banned = None if rule.deny is None else Refusal("denied", rule, rule.deny.status)
         self.keyless = Refusal("key", rule, rule.empty_key_status)
 
     def lane(self, plan: str, key: str) -> Lane | None:
@@ -123,6 +124,16 @@ class Ruling:
             return self._enforced > 0
         said = f"{self.name}\0{key}".encode("utf-8", "surrogatepass")
         return int.from_bytes(blake2b(said, digest_size=8).digest()) % MILLION < self._enforced
+
+    def bar(self, key: str) -> Refusal | None:
+        """Why a request of this key is refused without counting: it is banned, or has no key."""
+        if self.banned is not None:
+            return self.banned
+        return None if self.rule.empty_key != "deny" or self.counts(key) else self.keyless
+
+    def counts(self, key: str) -> bool:
+        """Whether this is a key, or who has none counts as one of those."""
+        return bool(key) or self.key is None or self.rule.empty_key == "share"
 
     def wait(self, key: str) -> float:
         """How long this key may be made to wait; who only tries a rule out waits for nobody."""

@@ -14,13 +14,14 @@ def prepare(entry: Entry, rulings: Sequence[Ruling]) -> None:
     stocked = [ruling for ruling in rulings if ruling.larder is not None]
     if not stocked:
         return
-    if entry.refusal is None:
+    rule, request = None if entry.refusal is None else entry.refusal.rule, entry.request
+    if rule is None:
         entry.body = bytearray()
-        return
-    rule, request = entry.refusal.rule, entry.request
-    for ruling in stocked:
-        if ruling.rule is rule and ruling.larder is not None:
-            entry.spare = ruling.larder.find(request, known(ruling, entry), rule.over.stale)
+        entry.stocked = stocked
+    elif not any(barred(ruling, entry) for ruling in rulings):
+        for ruling in stocked:
+            if ruling.rule is rule and ruling.larder is not None:
+                entry.spare = ruling.larder.find(request, known(ruling, entry), rule.over.stale)
 
 
 def lay(entry: Entry, status: int, header: Header) -> None:
@@ -28,12 +29,19 @@ def lay(entry: Entry, status: int, header: Header) -> None:
     if entry.body is None:
         return
     body, entry.body = bytes(entry.body), None
+    stocked, entry.stocked = entry.stocked, ()
     if not entry.complete or not keepable(entry.request, status, header, body):
         return
-    met = [one.ruling for one in entry.passes] + [ruling for ruling, _, _ in entry.places]
-    for ruling in met:
-        if ruling.larder is not None:
-            ruling.larder.keep(entry.request, known(ruling, entry), header, body)
+    for ruling in stocked:
+        key = known(ruling, entry)
+        if ruling.larder is not None and ruling.counts(key):
+            ruling.larder.keep(entry.request, key, header, body)
+
+
+def barred(ruling: Ruling, entry: Entry) -> bool:
+    """Whether a rule refuses a request whatever has been counted, also one that was not reached."""
+    key = known(ruling, entry)
+    return ruling.bar(key) is not None and ruling.enforced(key)
 
 
 def known(ruling: Ruling, entry: Entry) -> str:

@@ -124,14 +124,11 @@ def ask(entry: Entry, rulings: Sequence[Ruling], plan: Plan, later: Later) -> Fl
     request = entry.request
     for ruling in rulings:
         rule = ruling.rule
-        if rule.deny is not None:
-            refuse(entry, ruling, "", Refusal("denied", rule, rule.deny.status))
-        else:
-            key = "" if ruling.key is None else ruling.key(request)
-            if ruling.key is not None and not key and rule.empty_key != "share":
-                if rule.empty_key == "deny":
-                    refuse(entry, ruling, key, ruling.keyless)
-                continue
+        key = "" if ruling.key is None else ruling.key(request)
+        bar = ruling.bar(key)
+        if bar is not None:
+            refuse(entry, ruling, key, bar)
+        elif ruling.counts(key):
             lane = ruling.lane(plan(request) if ruling.plans else "", key)
             if lane is not None and lane.limiter is not None:
                 yield from take(entry, ruling, lane, key)

@@ -152,6 +152,11 @@ class Request:
         """Whether headers were written by somebody who is believed."""
         return True
 
+    @property
+    def road(self) -> str:
+        """Where it goes, where there are several that could answer the same."""
+        return ""
+
     def book(self, plan: Finder) -> None:
         """Have the plan found out in this way, whatever else was said of it."""
         self._plan = plan
