@@ -52,7 +52,7 @@ TOLD: dict[str, tuple[Any, dict[str, str]]] = {
         {
             "forwarded": f"{CLAIMS['Forwarded']}, for=127.0.0.1;proto=http",
             "x-forwarded-for": "2001:db8::9, 127.0.0.1",
-            "x-forwarded-proto": "http",
+            "x-forwarded-proto": "https",
             "x-forwarded-host": "a.test",
             "cf-connecting-ip": "192.0.2.8",
         },
@@ -166,3 +166,25 @@ def test_who_is_believed_may_change_while_a_client_is_connected(server: Backing)
         stage.clear()
         stage.change(plan(server.url, client=NEAR))
         assert told(talk, server, claims(**CLAIMS))["x-forwarded-for"] == "192.0.2.9, 127.0.0.1"
+
+
+@pytest.mark.parametrize(
+    ("header", "said", "scheme"),
+    [
+        ("forwarded", b"Forwarded: for=192.0.2.9;proto=https\r\n", "https"),
+        ("forwarded", b"Forwarded: for=192.0.2.9;proto=http\r\n", "http"),
+        # Whose client may say that is not whose word is taken.
+        ("forwarded", b"Forwarded: for=192.0.2.9\r\nX-Forwarded-Proto: https\r\n", "http"),
+        ("x-forwarded-for", b"X-Forwarded-For: 192.0.2.9\r\nX-Forwarded-Proto: https\r\n", "https"),
+        ("x-forwarded-for", b"Forwarded: for=192.0.2.9;proto=https\r\n", "http"),
+    ],
+)
+def test_rules_see_the_scheme_that_servers_are_told(
+    header: str, said: bytes, scheme: str, server: Backing
+) -> None:
+    client = {**NEAR, "header": header}
+    rule = {"name": "other", "match": {"scheme": "http" if scheme == "https" else "https"}}
+    rules = plan(server.url, client=client, rules=[{**rule, "deny": True}])
+    with Stage(rules) as stage, stage.talk() as talk:
+        assert told(talk, server, said)["x-forwarded-proto"] == scheme
+        assert answered(talk).status == 200

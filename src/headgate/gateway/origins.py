@@ -33,7 +33,7 @@ def relay(exchange: Exchange, manners: Manners) -> bytes:
     first = b""
     header = manners.client.header
     if header == "forwarded":
-        proto, host = here, exchange.host
+        proto, host = exchange.request.scheme.encode("ascii"), exchange.host
         first = after(told.get(b"forwarded"), b"for=%b;proto=%b" % (node(said), here))
         first = b"forwarded: %b\r\n" % first
     if header == "x-forwarded-for":

@@ -31,6 +31,12 @@ class Visitor(Guest):
         """The scheme that the client spoke, as far as that is known."""
         return str(self.source.inlet.scheme)
 
+    @property
+    def road(self) -> str:
+        """The route it takes."""
+        found = self.source.road or self.source.desk.roads.find(self)
+        return "" if found is None else str(found.mark)
+
     def header(self, name: str) -> str:
         """The header of this name."""
         found = self.source.header(name.encode("latin-1", "replace"))
@@ -67,10 +73,16 @@ class Envoy(Visitor):
     @property
     def scheme(self) -> str:  # type: ignore[override]
         """The scheme that the client spoke, as far as that is known."""
-        return self.header("x-forwarded-proto").strip().lower() or str(self.source.inlet.scheme)
+        if self.manners.client.header == "forwarded":
+            said = self.manners.client.scheme(self._lines())
+        else:
+            said = self.header("x-forwarded-proto").strip().lower()
+        return said or str(self.source.inlet.scheme)
 
     def _locate(self) -> Found:
-        client = self.manners.client
-        lines = self.source.header(client.header.encode("latin-1"))
         nearest: Any = self.source.inlet.client
-        return client.follow(nearest, [line.decode("latin-1") for line in lines])
+        return self.manners.client.follow(nearest, self._lines())
+
+    def _lines(self) -> list[str]:
+        lines = self.source.header(self.manners.client.header.encode("latin-1"))
+        return [line.decode("latin-1") for line in lines]

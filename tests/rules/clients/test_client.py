@@ -131,6 +131,26 @@ def test_forwarded_is_read_in_the_same_way(lines: list[str], found: Found) -> No
 
 
 @pytest.mark.parametrize(
+    ("lines", "scheme"),
+    [
+        (["for=203.0.113.7;proto=https"], "https"),
+        (["for=203.0.113.7;Proto=HTTP"], "http"),
+        # What was spoken between proxies does not matter, nor what the client itself has written.
+        (["for=203.0.113.7;proto=https", "for=10.0.0.2;proto=http"], "https"),
+        (["for=6.6.6.6;proto=https, for=203.0.113.7;proto=http"], "http"),
+        (["for=6.6.6.6;proto=https, for=203.0.113.7"], ""),
+        (["for=203.0.113.7;proto=gopher"], ""),
+        (["for=203.0.113.7;proto=https;proto=https"], ""),
+        (["garbage"], ""),
+        ([", ".join(["for=10.0.0.2;proto=https"] * 33)], ""),
+        ([], ""),
+    ],
+)
+def test_forwarded_says_how_the_client_came(lines: list[str], scheme: str) -> None:
+    assert SPEAKING.scheme(lines) == scheme
+
+
+@pytest.mark.parametrize(
     ("lines", "found"),
     [
         (["203.0.113.7"], CLIENT),

@@ -32,7 +32,7 @@ from headgate.rules.clients.address import (
     parse,
     spell,
 )
-from headgate.rules.clients.forwarded import MOST, TOKEN, UNKNOWN, excess, unwind
+from headgate.rules.clients.forwarded import MOST, TOKEN, UNKNOWN, excess, protocol, unwind
 
 LISTS = ("forwarded", "x-forwarded-for")
 LOCAL = "local"
@@ -52,6 +52,9 @@ class Found(NamedTuple):
     address: str
     key: str
     flaw: str = ""
+
+
+NOBODY = Found("", "")
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -113,7 +116,15 @@ class Client:
     def follow(self, nearest: Found, lines: Sequence[str]) -> Found:
         """Go from proxy to proxy, and back to the nearest one from where there is no way on."""
         found = self._near(lines[0]) if len(lines) == 1 else None
-        return self._trace(nearest, lines) if found is None else found
+        return self._trace(nearest, lines)[0] if found is None else found
+
+    def scheme(self, lines: Sequence[str]) -> str:
+        """How the client came to the first proxy that is believed, by what `Forwarded` says of it.
+
+        That is `http` or `https`, or nothing where it is not said.
+        """
+        passed = self._trace(NOBODY, lines)[1]
+        return protocol(", ".join(lines), passed) if passed else ""
 
     def _near(self, text: str) -> Found | None:
         # Most proxies name one client, by its IPv4 address, which has no other spelling.
@@ -124,23 +135,24 @@ class Client:
             return None
         return Found(text, text)
 
-    def _trace(self, nearest: Found, lines: Sequence[str]) -> Found:
+    def _trace(self, nearest: Found, lines: Sequence[str]) -> tuple[Found, int]:
+        # Who it is, and how many from the right that is said.
         text = lines[0] if len(lines) == 1 else ", ".join(lines)
         flaw = excess(text)
         if flaw:
-            return nearest._replace(flaw=flaw)
+            return nearest._replace(flaw=flaw), 0
         hops = self.trusted_hops
         passed = 0
         for node in unwind(self.header, text) if lines else ():
             # Cut, so that what is remembered is short; it is too long to be an address still.
             found, number = _node(node[: LONGEST + 1], self.ipv4, self.ipv6)
             if number is None:
-                return nearest._replace(flaw=found.flaw)
+                return nearest._replace(flaw=found.flaw), passed
             nearest = found
             passed += 1
             if passed == hops or not (hops or self._networks.cover(number)):
-                return nearest
-        return nearest._replace(flaw="too_few_hops") if passed < hops else nearest
+                return nearest, passed
+        return (nearest._replace(flaw="too_few_hops") if passed < hops else nearest), passed
 
     def _judge(self, peer: str | None) -> tuple[Found, bool]:
         found, number = _peer(peer, self.ipv4, self.ipv6)

@@ -11,6 +11,7 @@ each of pairs such as `for="[2001:db8::1]:443"`; any other header is one value, 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 LONGEST = 4096
 MOST = 32
@@ -19,6 +20,7 @@ BLANKS = " \t"
 UNKNOWN = "unknown"
 GARBAGE = ""
 
+SCHEMES = frozenset({"http", "https"})
 BLANK = frozenset(BLANKS)
 BETWEEN = frozenset(" \t;")
 ONLY_IN_QUOTES = frozenset(' \t"\\')
@@ -48,6 +50,13 @@ def unwind(header: str, text: str) -> Iterator[str]:
     return iter((GARBAGE if "," in text else text.strip(BLANKS),))
 
 
+def protocol(text: str, place: int) -> str:
+    """What `Forwarded` says of `proto` at a place from the right: http, https or nothing."""
+    element = next(islice(_pieces(text), place - 1, None), "")
+    _, proto = _said(element)
+    return proto if proto in SCHEMES else ""
+
+
 def _entries(text: str) -> Iterator[str]:
     end = len(text)
     while end >= 0:
@@ -57,10 +66,14 @@ def _entries(text: str) -> Iterator[str]:
 
 
 def _elements(text: str) -> Iterator[str]:
+    return (_said(element)[0] for element in _pieces(text))
+
+
+def _pieces(text: str) -> Iterator[str]:
     end = len(text)
     while end >= 0:
         comma = _comma(text, end)
-        yield _node(text[comma + 1 : end])
+        yield text[comma + 1 : end]
         end = comma
 
 
@@ -68,7 +81,7 @@ def _comma(text: str, end: int) -> int:
     """Where the comma before the last element is, -1 if there is none.
 
     Quotes are taken in pairs, from the right. Where an element is well formed these are its own
-    pairs; where it is not, `_node` finds it to be garbage, wherever it was cut.
+    pairs; where it is not, `_said` finds it to be garbage, wherever it was cut.
     """
     comma = text.rfind(",", 0, end)
     while True:
@@ -86,23 +99,21 @@ def _comma(text: str, end: int) -> int:
             comma = text.rfind(",", 0, end)
 
 
-def _node(element: str) -> str:
-    """Whom an element is `for`; unknown if it does not say, garbage if it is malformed."""
+def _said(element: str) -> tuple[str, str]:
+    """Whom an element is `for`, unknown if it does not say, garbage if it is none; its `proto`."""
     element = element.strip(BLANKS)
-    found = UNKNOWN if element else GARBAGE
-    names: set[str] = set()
+    said: dict[str, str] = {}
     place = 0
     while True:
         while element[place : place + 1] in BETWEEN:
             place += 1
         if place == len(element):
-            return found
+            break
         name, value, place = _pair(element, place)
-        if not name or name in names:
-            return GARBAGE
-        names.add(name)
-        if name == "for":
-            found = value
+        if not name or name in said:
+            return GARBAGE, ""
+        said[name] = value
+    return said.get("for", UNKNOWN if element else GARBAGE), said.get("proto", "").lower()
 
 
 def _pair(element: str, place: int) -> tuple[str, str, int]:
