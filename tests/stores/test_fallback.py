@@ -22,8 +22,11 @@ from headgate import (
     StoreUnavailable,
     TokenBucket,
 )
+from headgate.measures import FOREVER
+from headgate.stores import fallback
 from headgate.stores.flat.table import Table
 from headgate.stores.redis.store import RedisStore
+from headgate.stores.watch import Watch
 from tests.crowd import hasty, others
 from tests.faults.caller import COLOURS, Caller
 from tests.servers.launch import Server
@@ -436,6 +439,33 @@ def test_a_debt_whose_payment_is_not_confirmed_is_not_paid_twice(
     settled(caller)
 
     assert straight(WIDE) <= 5
+
+
+class Gone:
+    """A ledger that cannot be asked."""
+
+    limits = (LIMIT,)
+
+    def charge(self, *_: object) -> None:
+        raise StoreUnavailable("gone")
+
+    take = charge
+
+
+def test_what_strangers_make_up_is_not_remembered_without_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(fallback, "CAPACITY", 100)
+    ledger = fallback.Fallback(Gone(), Watch("gone"), None, "allow", False)
+    for number in range(150):
+        ledger.charge(f"k{number}", 1, number, FOREVER)
+        ledger.take(f"l{number}", 1, number, 0)
+    # Who is known already owes more, or less.
+    ledger.take("l0", 2, 200, 0)
+    ledger.charge("l0", -1, 201, FOREVER)
+
+    assert (len(ledger._debits), len(ledger._owed)) == (100, 100)
+    assert ({*ledger._debits.values()}, ledger._owed["l0"]) == ({1}, 2)
 
 
 def test_a_refund_without_the_store_is_taken_off_what_is_owed(

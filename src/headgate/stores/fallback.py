@@ -181,8 +181,9 @@ class Fallback:
             # It has happened already, whatever is left; what is given back is owed no longer.
             with OWING[0]:
                 back = min(self._owed.get(key, 0), max(0, -cost))
-                self._owed[key] = self._owed.get(key, 0) - back
-                self._debits[key] = self._debits.get(key, 0) + cost + back
+                if back:
+                    self._owed[key] -= back
+                note(self._debits, key, cost + back)
         elif decision and verb in SPENDING and not unknown:
             self._owe(key, cost)
         if verb == "book":
@@ -192,12 +193,11 @@ class Fallback:
     def _owe(self, key: str, units: int) -> None:
         # Only what was certainly not counted there: what was sent may have been.
         with OWING[0]:
-            if key in self._owed or len(self._owed) < CAPACITY:
-                self._owed[key] = self._owed.get(key, 0) + units
+            note(self._owed, key, units)
 
     def _debit(self, key: str, units: int) -> None:
         with OWING[0]:
-            self._debits[key] = self._debits.get(key, 0) + units
+            note(self._debits, key, units)
 
     def _share(self, verb: str, key: str, cost: int, now: int, extra: int) -> tuple[Decision, Any]:
         # This process's part of the limit decides.
@@ -282,6 +282,12 @@ class Local(NamedTuple):
     memo: Any
     round: int
     unknown: bool
+
+
+def note(book: dict[str, int], key: str, units: int) -> None:
+    """Add to what is known of a key; strangers can think up any number of those."""
+    if units and (key in book or len(book) < CAPACITY):
+        book[key] = book.get(key, 0) + units
 
 
 async def nothing() -> None:
