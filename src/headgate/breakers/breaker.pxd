@@ -47,12 +47,13 @@ cdef class Call:
     cdef Breaker _breaker
     cdef Circuit _circuit
     cdef long long _start
+    cdef long long _stop
     cdef long long _ticket
     cdef long long _outcome
     cpdef Call prepare(self, Breaker breaker, Circuit circuit)
     cpdef object judge(self, object result)
     cpdef object begin(self)
-    @cython.locals(now="long long")
+    @cython.locals(now="long long", took="long long")
     cpdef object end(self)
     cpdef object raised(self, object problem)
     @cython.locals(wait="long long")

@@ -226,13 +226,15 @@ class Door:
 class Call:
     """One call through a breaker: `with breaker.hold() as call`. `fail` says that it went wrong."""
 
-    __slots__ = ("_breaker", "_circuit", "_outcome", "_start", "_ticket")
+    __slots__ = ("_breaker", "_circuit", "_outcome", "_start", "_stop", "_ticket")
 
     def prepare(self, breaker: Breaker, circuit: Circuit) -> Call:
         """Be a call that goes by that circuit, and has not begun."""
         self._breaker = breaker
         self._circuit = circuit
         self._start = 0
+        # -1 is not yet.
+        self._stop = -1
         self._ticket = -1
         self._outcome = GOOD
         return self
@@ -248,6 +250,10 @@ class Call:
     def start(self) -> None:
         """Count how long it takes from now on: it has only waited so far."""
         self._start = self._breaker.time()
+
+    def stop(self) -> None:
+        """Count how long it took up to now: what follows is somebody else's doing."""
+        self._stop = self._breaker.time()
 
     def judge(self, result: Any) -> Any:
         """Count it as a failure if this result is one; answers the result."""
@@ -266,7 +272,8 @@ class Call:
     def end(self) -> None:
         """Count what came of it."""
         now = self._breaker.time()
-        self._circuit.leave(self._ticket, self._outcome, now, now - self._start)
+        took = (now if self._stop < 0 else self._stop) - self._start
+        self._circuit.leave(self._ticket, self._outcome, now, took)
         if self._circuit.story:
             self._breaker.tell(self._circuit)
 

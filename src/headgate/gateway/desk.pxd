@@ -64,7 +64,7 @@ cdef class Desk:
     cpdef reply(self, Exchange exchange, long status, list fields, bytes body)
     @cython.locals(entry=Entry, road=Road, inlet=Inlet)
     cpdef conclude(self, Exchange exchange)
-    @cython.locals(now=cython.longlong, server=Server)
+    @cython.locals(now=cython.longlong, server=Server, took=cython.longlong)
     cpdef judge(self, Exchange exchange, long outcome)
     @cython.locals(road=Road, inlet=Inlet)
     cpdef stall(self, Exchange exchange)

@@ -166,6 +166,7 @@ class Desk:
             return
         exchange.server = server
         exchange.ticket = server.enter(now)
+        exchange.since = now
         if not exchange.start:
             exchange.start = now
             road.asked += 1
@@ -196,6 +197,10 @@ class Desk:
     def complete(self, exchange: Exchange) -> None:
         """The body of a request is whole."""
         inlet = exchange.inlet
+        # How long it took the client is not the server's doing.
+        exchange.since = self.house.now
+        if exchange.entry is not None and exchange.entry.calls:
+            self.errands.count(exchange.entry)
         if inlet.queue and inlet.queue[0] is exchange:
             inlet.phase = ANSWERING if exchange.begun else WAITING
             self.expect(exchange)
@@ -213,8 +218,11 @@ class Desk:
             inlet.deadline = self.house.now + patience
 
     def dress(self, exchange: Exchange, scroll: Scroll) -> None:
-        """Add to an answer what rules have to tell."""
+        """Add to an answer what rules have to tell, and see how long it took."""
         entry = exchange.entry
+        exchange.took = self.house.now - exchange.since if exchange.whole else 0
+        if entry.calls:
+            self.errands.settle(entry)
         if entry.bandwidth or entry.body is not None:
             self.errands.narrow(exchange, entry)
         if self.closing:
@@ -273,7 +281,8 @@ class Desk:
         """Tell a server's breaker what came of a request."""
         if exchange.ticket >= 0:
             now, server = self.house.now, exchange.server
-            server.leave(exchange.ticket, outcome, now, max(0, now - exchange.start))
+            took = exchange.took if exchange.begun else now - exchange.since
+            server.leave(exchange.ticket, outcome, now, max(0, took))
             exchange.ticket = -1
 
     def stall(self, exchange: Exchange) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import socket
 import struct
@@ -35,8 +36,10 @@ FATAL = frozenset({400, 405, 408, 413, 414, 431, 501})
 PATIENCE = 1.0
 # The header that names a decision, as the audit does.
 DECISION = b"headgate-decision"
-# What an upstream's breaker is told of a request whose client left.
+# What an upstream's breaker is told of a request that says nothing about its server.
 IGNORED = -1
+# What is short here is no server's fault.
+SHORT = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 # Closing with this says RST.
 ABRUPT = struct.pack("ii", 1, 0)
 
@@ -141,28 +144,35 @@ class Errands:
 
     async def _dial(self, exchange: Exchange, server: Server) -> None:
         outlet = None
+        short = False
         try:
             outlet = await self.dialer.open(server, exchange.road.group.upstream.tls)
         except OSError as problem:
             logger.warning("%s cannot be reached: %s", server.name, problem)
+            short = problem.errno in SHORT
         except Exception:
             logger.exception("%s cannot be reached", server.name)
         exchange.task = None
-        if outlet is None or outlet.lost:
-            server.drop()
-            self.fail(exchange, None)
-        else:
+        if outlet is not None and not outlet.lost:
             self.desk.send(exchange, outlet)
+            return
+        server.drop()
+        if short:
+            self.desk.judge(exchange, IGNORED)
+            self.object(exchange, 503)
+        else:
+            self.fail(exchange, None)
 
     def fail(self, exchange: Exchange, outlet: Outlet | None, status: int = 502) -> None:
         """A server did not answer, or not to the end: ask another, or say so."""
-        self.desk.judge(exchange, TIMEOUT if status == 504 else FAILURE)
+        # On a connection that its server was just closing it was not seen by anybody.
+        stale = outlet is not None and outlet.served > 0 and not outlet.heard
+        self.desk.judge(exchange, IGNORED if stale else TIMEOUT if status == 504 else FAILURE)
         if exchange.begun:
             self.cut(exchange)
             return
         server = exchange.server
         exchange.tried = [*(exchange.tried or ()), server]
-        stale = outlet is not None and outlet.served > 0 and not outlet.heard
         if stale:
             # Those that were not used for longer are no better.
             server.clear()
@@ -172,8 +182,7 @@ class Errands:
         self.object(exchange, status)
 
     def _again(self, exchange: Exchange, outlet: Outlet | None, stale: bool) -> bool:
-        # Whether a request can be sent once more, and there is budget for it. One that was sent on
-        # a connection that its server was just closing has not been seen by anybody.
+        # Whether a request can be sent once more, and there is budget for it.
         fresh = outlet is None
         intact = exchange.length <= NONE + 1 or exchange.backlog is not None
         if not fresh and not (exchange.replay and exchange.whole and intact):
@@ -199,6 +208,7 @@ class Errands:
         if exchange.over:
             return
         self.detach(exchange)
+        self.desk.judge(exchange, IGNORED)
         if exchange.begun:
             self.cut(exchange, GONE)
         else:
@@ -247,6 +257,16 @@ class Errands:
     def narrow(self, exchange: Exchange, entry: Entry) -> None:
         """Have an answer flow as slowly as rules will have it."""
         exchange.valve = Valve(self, exchange, entry)
+
+    def count(self, entry: Entry) -> None:
+        """Have breakers of rules count from now on how long it takes."""
+        for _, call in entry.calls:
+            call.start()
+
+    def settle(self, entry: Entry) -> None:
+        """Have them count no further: what follows takes as long as the client does."""
+        for _, call in entry.calls:
+            call.stop()
 
     def leave(self, exchange: Exchange, status: int) -> None:
         """Say how a request ended, to the rules that want to know."""

@@ -8,8 +8,10 @@ from typing import Any
 
 from headgate.gateway.desk import Desk
 from headgate.gateway.origins import introduce
+from headgate.gateway.wire.exchange import Exchange
 from headgate.gateway.wire.inlet import Inlet
 from headgate.gateway.wire.phases import BODY, HEAD, IDLE, TUNNEL
+from headgate.rules.live.visit import GONE
 
 # For so many microseconds who has asked nothing may still ask, when all take their leave.
 PARTING = 1_000_000
@@ -106,13 +108,24 @@ class Lobby:
         inlet.deadline = inlet.limit = 0
         if phase == HEAD and not inlet.queue:
             inlet.blame(408)
-        elif not inlet.queue or phase >= TUNNEL or (inlet.clogged and inlet.queue[0].begun):
+        elif not inlet.queue or phase >= TUNNEL:
             inlet.transport.abort()
-        elif phase == BODY and inlet.queue[0].outlet is not None and not inlet.paused:
-            self.desk.spoil(inlet.queue[0], 408)
         else:
-            self.desk.errands.detach(inlet.queue[0])
-            self.desk.errands.fail(inlet.queue[0], None, 504)
+            self.overdue(inlet, inlet.queue[0])
+
+    def overdue(self, inlet: Inlet, exchange: Exchange) -> None:
+        """A request takes too long: it is seen whose doing that is."""
+        errands, outlet, valve = self.desk.errands, exchange.outlet, exchange.valve
+        if inlet.clogged and exchange.begun:
+            inlet.transport.abort()
+        elif exchange.begun and (outlet is None or (valve is not None and not valve.dry)):
+            # The server has said it all, or is held up by the rules.
+            errands.cut(exchange, GONE)
+        elif inlet.phase == BODY and outlet is not None and not inlet.paused:
+            self.desk.spoil(exchange, 408)
+        else:
+            errands.detach(exchange)
+            errands.fail(exchange, None, 504)
 
     def drain(self) -> None:
         """Take leave of clients: with their answer, or soon of those who ask nothing."""
