@@ -447,7 +447,7 @@ class Gone:
     limits = (LIMIT,)
 
     def charge(self, *_: object) -> None:
-        raise StoreUnavailable("gone")
+        raise StoreUnavailable("gone", unknown=False)
 
     take = charge
 
