@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.gateway.cases import (
+    CHUNKED,
     HOST,
     Case,
     Outcome,
@@ -14,6 +15,7 @@ from tests.gateway.cases import (
 )
 
 UNKNOWN = (Refused(), Refused(501))
+ONE = b"1\r\nx\r\n0\r\n"
 UNVERSED = (Refused(), Refused(505))
 ROOT = Passed(target="/")
 # Refused by nginx itself, which looks into targets; they are to be passed as they are.
@@ -68,6 +70,15 @@ CASES = (
     method(b'"GET"', *UNKNOWN),
     method(b"\x16\x03\x01", *UNKNOWN),
     method(b"TRACE", Refused(405)),
+    # Refused at its head, and all the rest comes with it.
+    *(
+        case(
+            f"a refused request with a trailer of {name.decode()}",
+            ask(b"TRACE /case HTTP/1.1", HOST, CHUNKED, body=ONE + name + b": 1\r\n\r\n"),
+            Refused(405),
+        )
+        for name in (b"X-A", b"Expect", b"Host", b"Content-Length")
+    ),
     case("connect", ask(b"CONNECT a.test:443 HTTP/1.1", b"Host: a.test:443"), Refused(501)),
     case("connect to a path", line(b"CONNECT /case HTTP/1.1"), Refused(501), Refused()),
     case("a preface of HTTP/2", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", *UNVERSED, Refused(501)),

@@ -288,3 +288,21 @@ def test_nothing_of_an_answer_that_is_none_is_told_to_anybody_else(
 
         assert b"session" not in heard
         assert heard.partition(b"\r\n\r\n")[2] in (b"some body", b"9\r\nsome body\r\n0\r\n\r\n")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        b"Connection: keep-alive, \r\n",
+        b"Connection: keep-alive\r\nConnection: \r\n",
+        b"Connection: ,\r\n",
+    ],
+)
+def test_what_connection_does_not_name_stays(lines: bytes, stage: Stage, server: Backing) -> None:
+    talk, caller = ask(stage, server)
+    with talk:
+        body = b"Set-Cookie: a=b\r\n\r\nbody"
+        caller.say(b"HTTP/1.1 200 OK\r\n%bContent-Length: %d\r\n\r\n" % (lines, len(body)) + body)
+        heard = answered(talk)
+
+        assert (heard.body, heard.all("set-cookie")) == (body, [])

@@ -8,6 +8,7 @@ import logging
 import socket
 import struct
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from typing import Any
 
 from headgate.adapters.arrivals import Reception
@@ -34,6 +35,8 @@ logger = logging.getLogger("headgate.gateway")
 FATAL = frozenset({400, 405, 408, 413, 414, 431, 501})
 # Seconds that errands may take when all else has ended.
 PATIENCE = 1.0
+# Seconds for what a tunnel's client has said last to be taken in.
+LAST = 5.0
 # The header that names a decision, as the audit does.
 DECISION = b"headgate-decision"
 # What an upstream's breaker is told of a request that says nothing about its server.
@@ -199,7 +202,9 @@ class Errands:
         if exchange.old:
             # Where nothing else tells of an end, hanging up would.
             line = transport.get_extra_info("socket")
-            line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, ABRUPT)
+            # It may be closed already, and not be known to be.
+            with suppress(OSError):
+                line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, ABRUPT)
         transport.abort()
 
     def spoil(self, exchange: Exchange, status: int) -> None:
@@ -219,7 +224,13 @@ class Errands:
         outlet, exchange.outlet = exchange.outlet, None
         if outlet is not None:
             outlet.exchange = None
-            exchange.server.drop(outlet)
+            if outlet.through:
+                # What the client has said last is still to be heard.
+                outlet.transport.close()
+                self.loop.call_later(LAST, outlet.close)
+                exchange.server.drop()
+            else:
+                exchange.server.drop(outlet)
         task, exchange.task = exchange.task, None
         if task is not None:
             task.cancel()

@@ -89,6 +89,10 @@ class Lobby:
         if self._seen(inlet, select.POLLRDHUP):
             inlet.transport.abort()
 
+    def _asks(self, inlet: Inlet) -> bool:
+        # Its end is to be read as well, and stays so.
+        return self._seen(inlet, select.POLLIN) and not self._seen(inlet, select.POLLRDHUP)
+
     def _seen(self, inlet: Inlet, sign: int) -> bool:
         line = inlet.transport.get_extra_info("socket")
         if line is None or line.fileno() < 0:
@@ -102,7 +106,7 @@ class Lobby:
     def expire(self, inlet: Inlet) -> None:
         """A client, or who is to answer it, has taken too long."""
         phase = inlet.phase
-        if phase == IDLE and not inlet.paused and self._seen(inlet, select.POLLIN):
+        if phase == IDLE and not (inlet.paused or inlet.clogged) and self._asks(inlet):
             # It has just asked something; that is read before anybody looks again.
             return
         inlet.deadline = inlet.limit = 0

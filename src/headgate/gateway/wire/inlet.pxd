@@ -44,7 +44,11 @@ cdef class Inlet(Ear):
     cdef public bint lost
     cdef public bint clogged
     cdef public bint paused
+    cdef bint halted
     cdef bint feeding
+    cdef bint behind
+    cdef long long barren
+    cdef long long known
     cdef object data
     cdef public bytes forwarded
     cdef public long long served
@@ -56,6 +60,7 @@ cdef class Inlet(Ear):
     cpdef data_received(self, data)
     @cython.locals(end=cython.long)
     cdef read(self, data)
+    @cython.locals(known=cython.longlong)
     cdef measure(self, Exchange exchange, data)
     cdef hold(self, data)
     cpdef on_message_begin(self)
@@ -83,6 +88,8 @@ cdef class Inlet(Ear):
     cpdef write(self, data)
     cpdef splice(self, list parts)
     cdef choke(self)
+    cdef halt(self, bint halted)
+    cdef heed(self)
     cpdef pause(self)
     cpdef resume(self)
     cpdef close(self)

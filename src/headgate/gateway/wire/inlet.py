@@ -34,9 +34,10 @@ class Inlet(Ear):
     """
 
     __slots__ = (
-        "client", "clogged", "counted", "data", "deadline", "desk", "feeding", "forwarded", "held",
-        "house", "key", "latest", "limit", "lost", "manners", "paused", "peer", "phase", "pipe",
-        "queue", "reader", "scheme", "served", "transport", "trusted", "well",
+        "barren", "behind", "client", "clogged", "counted", "data", "deadline", "desk", "feeding",
+        "forwarded", "halted", "held", "house", "key", "known", "latest", "limit", "lost",
+        "manners", "paused", "peer", "phase", "pipe", "queue", "reader", "scheme", "served",
+        "transport", "trusted", "well",
     )  # fmt: skip
 
     def __init__(self, desk: Any, house: House, scheme: str, peer: str | None = None) -> None:
@@ -58,11 +59,15 @@ class Inlet(Ear):
         self.counted = ""
         self.trusted = False
         self.forwarded = b""
-        # Whether it takes in nothing more for now, and whether nothing is read from it.
-        self.clogged = self.paused = False
+        # Whether it takes in nothing more for now, and whether nothing is read from it: for others'
+        # sake, or because of that.
+        self.clogged = self.paused = self.halted = False
         self.lost = self.feeding = False
-        # What is being read.
+        # What is being read, and whether a request has ended in it; how much was read of a body
+        # since something came of it, and what had come until then.
         self.data: Bytes = b""
+        self.behind = False
+        self.barren = self.known = 0
         self.served = self.deadline = self.limit = 0
         self.phase = IDLE
         self.reader = Reader(self, REQUESTS)
@@ -80,10 +85,12 @@ class Inlet(Ear):
             self.hold(data)
         else:
             self.read(data)
+            self.proceed()
 
     def read(self, data: Bytes) -> None:
         """Have requests parsed."""
         self.feeding = True
+        self.behind = False
         self.data = data
         try:
             end = self.reader.feed(data)
@@ -99,8 +106,6 @@ class Inlet(Ear):
             self.spoil()
         if self.latest is not None:
             self.measure(self.latest, data)
-        if self.held and not self.queue and self.phase != LINGERING:
-            self.proceed()
 
     def measure(self, exchange: Exchange, data: Bytes) -> None:
         """See that there is not too much of anything in what was read of a request."""
@@ -109,6 +114,13 @@ class Inlet(Ear):
             exchange.raw += bytes(data)
             if exchange.unread > self.house.head:
                 self.blame(431 if exchange.lines else 414)
+            return
+        known = exchange.carried + exchange.lines
+        self.barren = self.barren + len(data) if known == self.known else 0
+        self.known = known
+        if self.barren > self.house.head:
+            # Such as a trailer without an end.
+            self.blame(400)
         elif exchange.length == CHUNKED and (
             exchange.unread - exchange.weight > SLACK + EXCESS * exchange.carried
         ):
@@ -124,6 +136,9 @@ class Inlet(Ear):
         if self.phase >= TUNNEL:
             raise ValueError
         self.latest = Exchange(self, self.desk)
+        if self.behind:
+            # What came before it at once is not its own.
+            self.latest.unread = -len(self.data)
         if not self.queue:
             self.phase = HEAD
             self.deadline = self.house.now + self.house.until_head
@@ -137,6 +152,9 @@ class Inlet(Ear):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         exchange = self.latest
+        if exchange is None:
+            # A trailer of what was answered before it came.
+            return
         exchange.lines += 1
         exchange.weight += len(name) + len(value)
         kind = meaning(name)
@@ -158,6 +176,9 @@ class Inlet(Ear):
         exchange = self.latest
         reader = self.reader
         old = reader.version != MODERN and self.aged(exchange, reader.version)
+        # From now on the body's.
+        exchange.unread = exchange.weight - len(self.data)
+        self.barren = 0
         exchange.settle(reader.method, reader.keeps, old, reader.turns)
         if exchange.ties and exchange.ties not in LOOSE:
             exchange.said = untied(exchange.said, exchange.ties)
@@ -205,6 +226,7 @@ class Inlet(Ear):
 
     def on_message_complete(self) -> None:
         exchange = self.latest
+        self.behind = True
         if exchange is None or exchange.whole:
             self.latest = None
         elif exchange.fault and not exchange.over:
@@ -253,6 +275,8 @@ class Inlet(Ear):
                 self.linger()
             return
         self.limit = 0
+        if self.clogged:
+            self.halt(True)
         if not self.held:
             # A server that has answered takes in nothing more.
             self.resume()
@@ -269,11 +293,12 @@ class Inlet(Ear):
             self.proceed()
 
     def proceed(self) -> None:
-        """Read what was kept for later."""
-        data = b"".join(self.held)
-        self.held.clear()
-        self.resume()
-        self.read(data)
+        """Read what was kept for later, if it is time."""
+        while self.held and not self.queue and not self.clogged and self.phase < TUNNEL:
+            data = b"".join(self.held)
+            self.held.clear()
+            self.resume()
+            self.read(data)
 
     def linger(self) -> None:
         """Say no more, and let the client finish, so that it hears the answer."""
@@ -334,16 +359,31 @@ class Inlet(Ear):
             self.queue[0].outlet.pause()
 
     def pause(self) -> None:
-        """Read no more for now."""
-        if not self.paused and not self.lost:
+        """Read no more for now, since nobody takes it in."""
+        if not self.paused:
             self.paused = True
-            self.transport.pause_reading()
-            self.desk.paused.add(self)
+            self.heed()
 
     def resume(self) -> None:
         """Read on."""
-        if self.paused and not self.lost:
+        if self.paused:
             self.paused = False
+            self.heed()
+
+    def halt(self, halted: bool) -> None:
+        """Read no more from who takes in nothing, or read on."""
+        if halted != self.halted:
+            self.halted = halted
+            self.heed()
+
+    def heed(self) -> None:
+        """Have what comes read, or not."""
+        if self.lost:
+            return
+        if self.paused or self.halted:
+            self.transport.pause_reading()
+            self.desk.paused.add(self)
+        else:
             self.transport.resume_reading()
             self.desk.paused.discard(self)
 
@@ -351,9 +391,15 @@ class Inlet(Ear):
         self.clogged = True
         self.deadline = self.house.now + self.house.until_sent
         self.choke()
+        if self.phase < TUNNEL and not (self.queue and self.queue[0] is self.latest):
+            # It asks for nothing more; but a body that is on its way goes on.
+            self.halt(True)
 
     def resume_writing(self) -> None:
         self.clogged = False
+        self.halt(False)
+        if not self.feeding:
+            self.proceed()
         if self.queue:
             exchange = self.queue[0]
             if exchange.valve is not None:

@@ -42,9 +42,10 @@ MEANINGS = {
     b"x-forwarded-ssl": FORWARDED,
     b"x-real-ip": FORWARDED,
 }
-# What `Connection` names belongs to that connection, except what an answer cannot do without.
+# What `Connection` names belongs to that connection, except what an answer cannot do without, and
+# what is no name.
 LASTING = frozenset({
-    b"authorization", b"cache-control", b"close", b"content-encoding", b"content-length",
+    b"", b"authorization", b"cache-control", b"close", b"content-encoding", b"content-length",
     b"content-range", b"content-type", b"cookie", b"date", b"host", b"keep-alive", b"set-cookie",
     b"transfer-encoding", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto",
 })  # fmt: skip

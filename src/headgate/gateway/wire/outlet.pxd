@@ -49,6 +49,8 @@ cdef class Outlet(Ear):
     cdef long long length
     cdef long long lines
     cdef long long weight
+    cdef long long barren
+    cdef long long known
     cdef bytes ties
     cdef bytes upgrade
     cdef bint fresh
@@ -80,6 +82,8 @@ cdef class Outlet(Ear):
     cpdef close(self)
     @cython.locals(exchange=Exchange)
     cpdef data_received(self, data)
+    @cython.locals(known=cython.longlong)
+    cdef bint endless(self, Exchange exchange, data) except -1
     @cython.locals(sink=Pipe, inlet=Inlet)
     cdef lead(self, Exchange exchange, long long rest)
     @cython.locals(exchange=Exchange)

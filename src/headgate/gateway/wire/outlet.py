@@ -44,9 +44,10 @@ class Outlet(Ear):
     """
 
     __slots__ = (
-        "bare", "coded", "dirty", "ended", "exchange", "expires", "framed", "fresh", "heard",
-        "house", "length", "lines", "lost", "paused", "pipe", "reader", "rest", "served", "server",
-        "sound", "status", "through", "ties", "trailers", "transport", "upgrade", "weight",
+        "bare", "barren", "coded", "dirty", "ended", "exchange", "expires", "framed", "fresh",
+        "heard", "house", "known", "length", "lines", "lost", "paused", "pipe", "reader", "rest",
+        "served", "server", "sound", "status", "through", "ties", "trailers", "transport",
+        "upgrade", "weight",
     )  # fmt: skip
 
     def __init__(self, server: Any, house: House) -> None:
@@ -70,6 +71,8 @@ class Outlet(Ear):
         self.trailers: list[bytes] | None = None
         self.length = NONE
         self.status = self.lines = self.weight = 0
+        # How much was read since something came of it, and what had come until then.
+        self.barren = self.known = 0
         self.ties = self.upgrade = b""
         # Whether the head is not complete, has a coding, and goes without a body or in chunks.
         self.fresh = True
@@ -133,6 +136,9 @@ class Outlet(Ear):
             if self.weight > HEAVIEST:
                 self.fail(exchange)
             return
+        if self.endless(exchange, data):
+            self.fail(exchange)
+            return
         if not self.ended and exchange.begun:
             exchange.desk.stall(exchange)
             if self.length - exchange.size > LONG and exchange.valve is None:
@@ -142,6 +148,13 @@ class Outlet(Ear):
             inlet.write(scroll.take())
         if self.ended:
             self.release(exchange)
+
+    def endless(self, exchange: Exchange, data: Bytes) -> bool:
+        """Whether nothing comes of what is read behind a head, such as a trailer without an end."""
+        known = exchange.size + self.lines
+        self.barren = self.barren + len(data) if known == self.known else 0
+        self.known = known
+        return self.barren > HEAVIEST
 
     def lead(self, exchange: Exchange, rest: int) -> None:
         """Have the rest of a body passed on without being looked at, where that can be done."""
@@ -159,6 +172,9 @@ class Outlet(Ear):
         exchange.size += size
         if exchange.size == self.length:
             self.ended = True
+            if self.sound and self.pipe is not None:
+                # What is more than an answer is nobody's.
+                self.sound = self.pipe.quiet()
             self.release(exchange)
         else:
             exchange.desk.stall(exchange)
@@ -262,6 +278,7 @@ class Outlet(Ear):
             scroll.take()
         else:
             scroll.add(b"\r\n")
+            exchange.inlet.write(scroll.take())
 
     def answer(self, exchange: Exchange, status: int) -> None:
         """Begin the answer."""

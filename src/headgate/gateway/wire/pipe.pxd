@@ -31,6 +31,7 @@ cdef class Pipe(Spoke):
     @cython.locals(basin=bytearray, size=cython.Py_ssize_t)
     cdef draw(self)
     cdef stop(self, Py_ssize_t code)
+    cpdef bint quiet(self) except -1
     cpdef siphon(self, Pipe sink, Py_ssize_t size)
     @cython.locals(size=cython.Py_ssize_t)
     cdef drain(self, Pipe sink)

@@ -118,7 +118,8 @@ class Pipe(Spoke):
     def drain(self, sink: Pipe) -> None:
         """Pass on to another pipe what has come."""
         if sink.shut:
-            # Whoever is told of that hangs up here as well.
+            # Whoever is told of that hangs up here as well; until then nobody wants it.
+            self.watch(self.signs & GOES)
             return
         size = min(self.left, TANK)
         if sink.signs & GOES:
@@ -136,6 +137,10 @@ class Pipe(Spoke):
         if self.left == 0:
             self.sink = None
         self.ear.passed(size)
+
+    def quiet(self) -> bool:
+        """Whether nothing more has come."""
+        return bool(receive(self.number, self.wheel.basin, 1) == AGAIN)
 
     def suck(self, size: int) -> None:
         """Send what is in the tank, after what was said before; what does not go is kept."""
