@@ -46,10 +46,13 @@ async def serve(port: int = 0) -> asyncio.Server:
 
 async def meet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Answer one request after another, until the other side has no more."""
-    with suppress(ConnectionError, asyncio.IncompleteReadError):
-        while await exchange(reader, writer):
-            pass
-    writer.close()
+    # That all of them end at Ctrl-C is no error, but Python 3.11 would print it as one.
+    with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+        try:
+            while await exchange(reader, writer):
+                pass
+        finally:
+            writer.close()
 
 
 async def exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:

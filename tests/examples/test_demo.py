@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import pty
 import re
+import runpy
 import shlex
 import signal
 import subprocess
@@ -17,6 +19,7 @@ from pathlib import Path
 from shutil import which
 from tempfile import gettempdir
 from threading import Thread
+from typing import Any
 
 import pytest
 
@@ -181,3 +184,28 @@ def test_the_numbers_are_live_and_ctrl_c_ends_it(running: Demo) -> None:
     until(lambda: running.counts["login"] == (5, 2), "the table to tell of the logins")
     running.process.send_signal(signal.SIGINT)
     assert running.end() == 0
+    assert "Traceback" not in running.said
+
+
+def test_a_request_that_is_under_way_when_the_service_ends_is_cut_without_a_word() -> None:
+    serve = runpy.run_path(str(EXAMPLES / "demo_upstream.py"))["serve"]
+    troubles: list[dict[str, Any]] = []
+
+    async def end() -> bytes:
+        asyncio.get_running_loop().set_exception_handler(lambda _, said: troubles.append(said))
+        async with await serve() as server:
+            port = server.sockets[0].getsockname()[1]
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            # They come together, so who has answered one has begun with the other.
+            writer.write(b"GET /healthz HTTP/1.1\r\n\r\nGET /v1/slow HTTP/1.1\r\n\r\n")
+            await reader.readuntil(b'"well"\n')
+            # What asyncio.run does with all that is left at the end.
+            meeting = asyncio.all_tasks() - {asyncio.current_task()}
+            for task in meeting:
+                task.cancel()
+            await asyncio.wait(meeting)
+            heard = await asyncio.wait_for(reader.read(), 20)
+            writer.close()
+        return heard
+
+    assert (asyncio.run(end()), troubles) == (b"", [])
