@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+import stat
 import subprocess
 import sys
 import tomllib
@@ -13,8 +15,11 @@ from pathlib import Path
 from shutil import which
 
 import pytest
+from click.testing import CliRunner
 
 from headgate.cli.program import program
+from headgate.gateway.workers.doors import doors
+from headgate.rules.model.place import listening
 from headgate.rules.model.rules import Rules
 
 ROOT = Path(__file__).parents[2]
@@ -53,13 +58,39 @@ def rules() -> Rules:
     return Rules.load(DEPLOY / "rules.yaml")
 
 
-@pytest.mark.parametrize("name", ["ExecStartPre", "ExecStart"])
-def test_a_unit_says_what_the_command_understands(name: str) -> None:
-    binary, command, file, *options = shlex.split(unit("headgate-gateway.service")["Service"][name])
+def test_a_unit_says_what_the_command_understands() -> None:
+    line = unit("headgate-gateway.service")["Service"]["ExecStart"]
+    binary, command, file, *options = shlex.split(line)
     known = {option for one in program.commands[command].params for option in one.opts}
 
     assert (binary, file) == (COMMAND, "/etc/headgate/rules.yaml")
     assert {option for option in options if option.startswith("-")} <= known
+
+
+def test_broken_rules_are_not_started_again(tmp_path: Path) -> None:
+    service = unit("headgate-gateway.service")["Service"]
+    file = tmp_path / "rules.yaml"
+    file.write_text("version: 2\n")
+
+    ended = CliRunner().invoke(program, ["gateway", str(file)]).exit_code
+
+    assert ended == int(service["RestartPreventExitStatus"])
+    # It is asked of ExecStart alone: whatever fails before that is started again.
+    assert not {"ExecStartPre", "ExecCondition"} & {*service}
+
+
+def test_who_is_in_the_group_may_connect_to_a_socket_and_nobody_else(tmp_path: Path) -> None:
+    service = unit("headgate-gateway.service")["Service"]
+    place = tmp_path / "web.sock"
+    before = os.umask(int(service["UMask"], 8))
+    try:
+        (door,) = doors([(f"unix:{place}", listening(f"unix:{place}"))], 1, [])
+    finally:
+        os.umask(before)
+    mode = stat.S_IMODE(place.stat().st_mode)
+    door.remove()
+
+    assert (mode & 0o066, int(service["RuntimeDirectoryMode"], 8)) == (0o060, 0o750)
 
 
 def test_whoever_ends_it_waits_longer_than_it_drains() -> None:
