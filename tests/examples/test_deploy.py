@@ -10,9 +10,13 @@ import stat
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from configparser import ConfigParser
+from contextlib import contextmanager
 from pathlib import Path
 from shutil import which
+from socket import create_server
+from threading import Thread
 
 import pytest
 from click.testing import CliRunner
@@ -144,8 +148,40 @@ def test_a_container_serves_by_the_rules_it_has_and_not_as_root() -> None:
     assert [f":{last('EXPOSE')}"] == [one.address for one in rules().gateway.listen]
 
 
-def test_a_container_is_asked_how_it_is_where_the_admin_is() -> None:
-    words = json.loads(last("HEALTHCHECK").partition("CMD ")[2])
+@pytest.mark.parametrize(("status", "ended"), [(200, 0), (503, 1)])
+def test_a_container_is_asked_how_it_is_where_the_admin_is(status: int, ended: int) -> None:
+    _, *words = json.loads(last("HEALTHCHECK").partition("CMD ")[2])
+    host, port = rules().gateway.admin.listen.split(":")
+    asked = f"'{host}', {port}"
+    assert asked in words[1]
 
-    compile(words[2], "HEALTHCHECK", "exec")
-    assert f"'http://{rules().gateway.admin.listen}/health'" in words[2]
+    with admin(status) as (found, lines):
+        words[1] = words[1].replace(asked, f"'{host}', {found}")
+        # Nobody is there.
+        proxies = dict.fromkeys(("http_proxy", "HTTP_PROXY"), "http://127.0.0.1:9")
+        told = subprocess.run(
+            [sys.executable, *words],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, **proxies},
+        )
+
+    assert (told.returncode, told.stdout + told.stderr) == (ended, "")
+    assert lines == ["GET /health HTTP/1.1"]
+
+
+@contextmanager
+def admin(status: int) -> Iterator[tuple[int, list[str]]]:
+    """Somebody who answers one request in this way; the port, and what was asked."""
+    lines: list[str] = []
+    with create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            line, _ = server.accept()
+            with line:
+                lines.append(line.recv(65_536).decode().partition("\r\n")[0])
+                line.sendall(f"HTTP/1.1 {status} So\r\ncontent-length: 0\r\n\r\n".encode())
+
+        Thread(target=answer, daemon=True).start()
+        yield server.getsockname()[1], lines
