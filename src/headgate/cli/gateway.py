@@ -66,7 +66,7 @@ def storable(context: click.Context, option: click.Parameter, said: str) -> str:
 )  # fmt: skip
 @click.option(
     "--token-file", default="", type=click.Path(),
-    help="Write the admin's token there, if the rules give none and one is made.",
+    help="Write the admin's token there, and do not say it, if the rules give none.",
 )  # fmt: skip
 @click.option("--quiet", is_flag=True, help="Say only what is wrong.")
 @click.pass_context
@@ -118,7 +118,7 @@ def show(master: Master) -> None:
         click.echo(harmless(line), err=True)
     if master.workers > 1 and master.store.startswith("memory:"):
         click.echo(ALONE.format(master.workers), err=True)
-    if master.fresh:
+    if master.fresh and not master.orders.token_file:
         click.echo(f"admin token: {master.token}", err=True)
 
 
