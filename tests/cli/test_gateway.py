@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import signal
+import socket
 import stat
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -33,6 +37,13 @@ BARE = """\
 version: 1
 gateway:
   listen: {address: "127.0.0.1:0", tls: {certificate: no.pem, key: no.key}}
+  routes: [{upstream: "http://127.0.0.1:9000"}]
+"""
+SHUT = """\
+version: 1
+rules: [{name: shut, deny: true}]
+gateway:
+  listen: unix:FOLDER/web.sock
   routes: [{upstream: "http://127.0.0.1:9000"}]
 """
 
@@ -74,6 +85,28 @@ def test_in_quiet_it_says_only_what_nobody_else_knows(tmp_path: Path) -> None:
     assert (first.startswith("admin token: "), rest, process.returncode) == (True, "", 0)
 
 
+@pytest.mark.parametrize("words", [[], ["--quiet"]], ids=["aloud", "quiet"])
+def test_who_is_refused_is_a_line_of_json_and_nothing_else(words: list[str]) -> None:
+    process = Process(SHUT, *words)
+    with closing(process):
+        place = str(process.folder / "web.sock")
+        decision = until(lambda: refusal(place), "a refusal")
+        until(lambda: decision in process.log, "its line")
+        lines = [line for line in process.log.splitlines() if decision in line]
+
+    assert [json.loads(line)["decision"] for line in lines] == [decision]
+
+
+def refusal(place: str) -> str:
+    """Ask there; the name that the answer gives to a refusal."""
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(place)
+        client.sendall(b"GET / HTTP/1.1\r\nhost: a.example\r\nconnection: close\r\n\r\n")
+        answer = b"".join(iter(lambda: client.recv(65_536), b"")).decode()
+    (name,) = re.findall("headgate-decision: ([0-9a-f]+)", answer, re.IGNORECASE)
+    return str(name)
+
+
 def test_what_a_worker_cannot_read_is_said_once(tmp_path: Path) -> None:
     file = tmp_path / "rules.yaml"
     file.write_text(BARE)
@@ -87,8 +120,6 @@ def test_what_a_worker_cannot_read_is_said_once(tmp_path: Path) -> None:
 
 
 def test_where_somebody_listens_it_does_not(tmp_path: Path) -> None:
-    import socket
-
     file = tmp_path / "rules.yaml"
     file.write_text(BARE)
     with socket.create_server(("127.0.0.1", 0)) as other:

@@ -68,7 +68,7 @@ def storable(context: click.Context, option: click.Parameter, said: str) -> str:
     "--token-file", default="", type=click.Path(),
     help="Write the admin's token there, and do not say it, if the rules give none.",
 )  # fmt: skip
-@click.option("--quiet", is_flag=True, help="Say only what is wrong.")
+@click.option("--quiet", is_flag=True, help="Say only what is wrong, and who was refused.")
 @click.pass_context
 def gateway(
     context: click.Context, file: str, listen: tuple[str, ...], workers: int | None, store: str,
