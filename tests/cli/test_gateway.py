@@ -119,6 +119,22 @@ def test_what_a_worker_cannot_read_is_said_once(tmp_path: Path) -> None:
     assert "Traceback" not in said
 
 
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [("nowhere/token", "[Errno 2] No such file or directory"), ("", "[Errno 21] Is a directory")],
+    ids=["nowhere", "folder"],
+)
+def test_a_token_that_cannot_be_written_is_said_with_its_file(
+    name: str, problem: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "rules.yaml"
+    file.write_text(RULES.replace("FOLDER", str(tmp_path)))
+    token = tmp_path / name
+
+    assert run(str(file), "--token-file", str(token)) == (1, f"headgate: {problem}: '{token}'\n")
+    assert [*tmp_path.iterdir()] == [file]
+
+
 def test_where_somebody_listens_it_does_not(tmp_path: Path) -> None:
     file = tmp_path / "rules.yaml"
     file.write_text(BARE)

@@ -241,7 +241,19 @@ def digest(text: bytes, form: str) -> str:
 
 
 def write(path: str, said: bytes) -> None:
-    """Have a file say this, all of it or as before; nobody else can read it."""
+    """Have a file say this, all of it or as before; nobody else can read it.
+
+    Raises OSError with the name of that file.
+    """
+    try:
+        replace(path, said)
+    except OSError as problem:
+        # Nobody has heard of the file that it was written to first.
+        raise OSError(problem.errno, problem.strerror, path) from None
+
+
+def replace(path: str, said: bytes) -> None:
+    """Put a file that says this in the place of what stands there."""
     number, name = tempfile.mkstemp(prefix=".headgate-", dir=os.path.dirname(path))
     try:
         with open(number, "wb") as opened:
