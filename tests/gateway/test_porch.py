@@ -200,6 +200,22 @@ def test_clients_behind_one_proxy_are_counted_apart(server: Backing) -> None:
             assert reply(three, GET).status == 429
 
 
+def test_clients_behind_one_proxy_are_counted_before_tls(notary: Notary, server: Backing) -> None:
+    rules = plan(
+        server.url,
+        client=TRUST,
+        listen={"address": "127.0.0.1:0", "proxy_protocol": True, "tls": notary.tls},
+        limits={"per_client": 1},
+    )
+    with Stage(rules) as stage, stage.talk() as one, stage.talk() as two, stage.talk() as three:
+        one.send(LINE)
+        stage.rest(clients=1)
+        two.send(LINE)
+        assert two.rest() == b""
+        three.send(SIX)
+        stage.rest(clients=2)
+
+
 @pytest.mark.parametrize("way", ["at once", "byte by byte"])
 def test_it_comes_over_a_file_too(way: str, tmp_path: Path, server: Backing) -> None:
     place = f"{tmp_path}/web.sock"

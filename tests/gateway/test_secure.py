@@ -148,6 +148,46 @@ def test_who_does_not_greet_is_hung_up_on(notary: Notary, server: Backing) -> No
     rules = plan(server.url, listen=listening(notary), timeouts={"head": "100ms"})
     with Stage(rules) as stage, stage.talk() as talk:
         assert talk.rest() == b""
+        stage.rest()
+
+
+@pytest.mark.parametrize("limits", [{"connections": 2}, {"per_client": 2}])
+def test_who_does_not_greet_takes_up_a_place(limits: Any, notary: Notary, server: Backing) -> None:
+    with Stage(plan(server.url, listen=listening(notary), limits=limits)) as stage:
+        with stage.talk() as one, stage.talk() as two, stage.talk() as three:
+            assert three.rest() == b""
+            assert stage.gateway.status()["turned_away"] == 1
+            stage.rest(clients=2)
+            # Whoever greets has the place that it had before.
+            lock(one, notary.visiting())
+            one.send(GET)
+            server.take().say(FINE)
+            assert fine(one)
+            stage.rest(clients=2)
+            two.socket.close()
+            stage.rest(clients=1)
+        stage.rest()
+
+
+def test_who_cannot_agree_on_tls_gives_its_place_back(notary: Notary, server: Backing) -> None:
+    with Stage(plan(server.url, listen=listening(notary), limits={"connections": 1})) as stage:
+        for _ in range(3):
+            with stage.talk() as talk:
+                stage.rest(clients=1)
+                talk.send(GET)
+                assert not talk.rest().startswith(b"HTTP/")
+            stage.rest()
+        assert stage.gateway.status()["turned_away"] == 0
+
+
+def test_the_end_of_the_gateway_is_the_end_of_who_does_not_greet(
+    notary: Notary, server: Backing
+) -> None:
+    with Stage(plan(server.url, listen=listening(notary))) as stage:
+        talk = stage.talk()
+        stage.rest(clients=1)
+    with talk:
+        assert talk.rest() == b""
 
 
 def test_an_early_answer_is_heard_over_tls_too(notary: Notary, server: Backing) -> None:
@@ -214,3 +254,14 @@ def test_a_file_that_was_left_behind_is_taken_over(tmp_path: Path, server: Backi
         client.sendall(GET)
 
         assert server.take().head().startswith(b"GET /a HTTP/1.1\r\n")
+
+
+def test_a_file_where_tls_is_spoken_stays_for_who_listens_there_next(
+    notary: Notary, tmp_path: Path, server: Backing
+) -> None:
+    place = tmp_path / "web.sock"
+    with socket.socket(socket.AF_UNIX) as client:
+        with Stage(plan(server.url, listen={"address": f"unix:{place}", "tls": notary.tls})) as one:
+            client.connect(str(place))
+            one.rest(clients=1)
+        assert place.is_socket()

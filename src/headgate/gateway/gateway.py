@@ -82,7 +82,7 @@ class Gateway:
         sockets = self._sockets or [bind(one.place) for one in listen]
         for one, line in zip(listen, sockets, strict=True):
             listener = Listener(one, line, desk, self._house, self._wheel)
-            await listener.open(self._loop)
+            listener.open(self._loop)
             self._listeners.append(listener)
         if self._watch:
             self._ward = Ward(self, self._loop)

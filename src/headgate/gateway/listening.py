@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import socket
 import ssl
 import stat
-import sys
 from contextlib import suppress
 from typing import Any
 
 from headgate.gateway.desk import Desk
+from headgate.gateway.handshake import Handshake
 from headgate.gateway.porch import Porch
 from headgate.gateway.threshold import Threshold
 from headgate.gateway.wire.house import House
@@ -21,8 +20,6 @@ from headgate.gateway.wire.pipe import Pipe
 from headgate.gateway.wire.wheel import Wheel
 from headgate.measures import MILLION
 from headgate.rules.model.place import Place
-
-logger = logging.getLogger("headgate.gateway")
 
 BACKLOG = 2048
 
@@ -60,56 +57,45 @@ class Listener:
         self._desk = desk
         self._house = house
         self._wheel = wheel
-        self._secure: dict[str, Any] = {}
-        self._server: Any = None
+        self._context: ssl.SSLContext | None = None
+        self._server: Porch | Threshold | None = None
 
-    async def open(self, loop: asyncio.AbstractEventLoop) -> None:
+    def open(self, loop: asyncio.AbstractEventLoop) -> None:
         """Take clients in."""
         self._loop = loop
-        tls = self._listen.tls
-        if tls is not None:
+        if self._listen.tls is not None:
+            self._context = context(self._listen.tls)
+        self._line.listen(BACKLOG)
+        if self._listen.proxy_protocol:
+            self._server = Porch(self._line, self._meet, self._desk, loop)
+        else:
+            self._server = Threshold(self._line, self._meet, loop)
+
+    def _meet(self, guest: socket.socket, peer: str) -> None:
+        scheme = "http" if self._context is None else "https"
+        inlet = Inlet(self._desk, self._house, scheme, peer)
+        if self._wheel is not None and self._context is None:
+            Pipe(self._wheel, guest, inlet)
+        elif self._desk.lobby.seat(inlet):
+            Handshake(guest, inlet, self._loop.create_task(self._agree(guest, inlet)))
+        else:
+            guest.close()
+
+    async def _agree(self, guest: socket.socket, inlet: Inlet) -> None:
+        # It is a protocol by what it does; a compiled class has no ancestors of Python's.
+        make: Any = lambda: inlet  # noqa: E731
+        secure: dict[str, Any] = {}
+        if self._context is not None:
             # Who does not even greet is not waited for longer than for a head.
             patience = self._house.until_head / MILLION
-            self._secure = {"ssl": context(tls), "ssl_handshake_timeout": patience}
-        if self._listen.proxy_protocol:
-            self._line.listen(BACKLOG)
-            self._server = Porch(self._line, self._hand, self._desk, loop)
-        elif self._wheel is not None and tls is None:
-            self._line.listen(BACKLOG)
-            self._server = Threshold(self._line, self._welcome, loop)
-        else:
-            self._server = await self._serve()
-
-    async def _serve(self) -> Any:
-        make: Any = self._make
-        options: dict[str, Any] = {"sock": self._line, "backlog": BACKLOG, **self._secure}
-        if not self._unix:
-            return await self._loop.create_server(make, **options)
-        if sys.version_info >= (3, 13) and isinstance(self._loop, asyncio.BaseEventLoop):
-            # Others may listen on it after us.
-            options["cleanup_socket"] = False
-        return await self._loop.create_unix_server(make, **options)
-
-    def _welcome(self, guest: socket.socket, address: Any) -> None:
-        if self._wheel is not None:
-            peer = address[0] if isinstance(address, tuple) else ""
-            Pipe(self._wheel, guest, self._make(peer))
-
-    async def _hand(self, guest: socket.socket, peer: str) -> None:
-        if self._wheel is not None and not self._secure:
-            Pipe(self._wheel, guest, self._make(peer))
-            return
-        make: Any = lambda: self._make(peer)  # noqa: E731
-        try:
-            await self._loop.connect_accepted_socket(make, guest, **self._secure)
-        except OSError as problem:
-            logger.info("TLS with %s failed: %s", peer, problem)
+            secure = {"ssl": self._context, "ssl_handshake_timeout": patience}
+        await self._loop.connect_accepted_socket(make, guest, **secure)
 
     @property
     def address(self) -> str:
         """Where it is, as rules write it."""
         name = self._line.getsockname()
-        if self._unix:
+        if self._line.family == socket.AF_UNIX:
             return f"unix:{name}"
         host = f"[{name[0]}]" if ":" in name[0] else name[0]
         return f"{host}:{name[1]}"
@@ -119,14 +105,6 @@ class Listener:
         if self._server is not None:
             self._server.close()
             self._server = None
-
-    def _make(self, peer: str | None = None) -> Inlet:
-        scheme = "http" if self._listen.tls is None else "https"
-        return Inlet(self._desk, self._house, scheme, peer)
-
-    @property
-    def _unix(self) -> bool:
-        return self._line.family == socket.AF_UNIX
 
 
 def context(tls: Any) -> ssl.SSLContext:

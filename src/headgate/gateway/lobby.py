@@ -32,23 +32,25 @@ class Lobby:
         self._poll = select.poll()
 
     def greet(self, inlet: Inlet) -> None:
-        """A client has connected."""
-        transport = inlet.transport
-        if inlet.peer is None:
-            peer = transport.get_extra_info("peername")
-            inlet.peer = peer[0] if isinstance(peer, tuple) else ""
+        """A client has connected, and may ask; over TLS it has been given a place before."""
+        if inlet not in self.inlets and not self.seat(inlet):
+            inlet.transport.abort()
+            return
+        inlet.transport.set_write_buffer_limits(HIGH)
+        inlet.deadline = self.desk.house.now + self.desk.house.until_head
+
+    def seat(self, inlet: Inlet) -> bool:
+        """Give a client a place; whether there was one."""
         self.recognise(inlet)
         key = inlet.client.key
         if len(self.inlets) >= self.most or self._crowded(inlet, key):
             self.turned += 1
-            transport.abort()
-            return
-        transport.set_write_buffer_limits(HIGH)
+            return False
         self.inlets.add(inlet)
         if self.each and not inlet.trusted:
             inlet.counted = key
             self._counts[key] += 1
-        inlet.deadline = self.desk.house.now + self.desk.house.until_head
+        return True
 
     def _crowded(self, inlet: Inlet, key: str) -> bool:
         # Behind a proxy that is believed are many clients.

@@ -9,8 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Callable
 
 from headgate.gateway.desk import Desk
 from headgate.gateway.threshold import Threshold
@@ -28,7 +27,7 @@ class Porch:
     def __init__(
         self,
         line: socket.socket,
-        hand: Callable[[socket.socket, str], Awaitable[None]],
+        hand: Callable[[socket.socket, str], None],
         desk: Desk,
         loop: asyncio.AbstractEventLoop,
     ) -> None:
@@ -44,8 +43,7 @@ class Porch:
         for task in self._tasks:
             task.cancel()
 
-    def _welcome(self, guest: socket.socket, address: Any) -> None:
-        peer = address[0] if isinstance(address, tuple) else ""
+    def _welcome(self, guest: socket.socket, peer: str) -> None:
         task = self._loop.create_task(self._receive(guest, peer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -63,7 +61,7 @@ class Porch:
             guest.close()
             raise
         # Of who came to the proxy by a unix socket there is no address.
-        await self._hand(guest, said.source if said.kind in ("address", "unix") else peer)
+        self._hand(guest, said.source if said.kind in ("address", "unix") else peer)
 
     def _trust(self, peer: str) -> None:
         if not self._desk.manners.client.meet(peer)[1]:

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import socket
 from collections.abc import Callable
-from typing import Any
 
 logger = logging.getLogger("headgate.gateway")
 
@@ -17,12 +16,12 @@ GROUP = 64
 
 
 class Threshold:
-    """Calls `welcome` with each socket that connects, and its address."""
+    """Calls `welcome` with each socket that connects, and the address of who did, if any."""
 
     def __init__(
         self,
         line: socket.socket,
-        welcome: Callable[[socket.socket, Any], None],
+        welcome: Callable[[socket.socket, str], None],
         loop: asyncio.AbstractEventLoop,
     ) -> None:
         self._line = line
@@ -54,4 +53,4 @@ class Threshold:
                 self._later = self._loop.call_later(REST, self._begin)
                 return
             guest.setblocking(False)
-            self._welcome(guest, address)
+            self._welcome(guest, address[0] if isinstance(address, tuple) else "")

@@ -28,9 +28,9 @@ SPACE = 32
 class Inlet(Ear):
     """A connection of a client.
 
-    `peer` is who has connected, if the connection itself does not know. The first in `queue` is
-    under way; `latest` is the request that is being read. `limit` is when the request under way has
-    to be answered at the latest, and `deadline` that of its phase; 0 is never.
+    `peer` is the address of who has connected, if it has one. The first in `queue` is under way;
+    `latest` is the request that is being read. `limit` is when the request under way has to be
+    answered at the latest, and `deadline` that of its phase; 0 is never.
     """
 
     __slots__ = (
@@ -40,7 +40,7 @@ class Inlet(Ear):
         "transport", "trusted", "well",
     )  # fmt: skip
 
-    def __init__(self, desk: Any, house: House, scheme: str, peer: str | None = None) -> None:
+    def __init__(self, desk: Any, house: House, scheme: str, peer: str) -> None:
         self.desk = desk
         self.house = house
         self.scheme = scheme
