@@ -130,7 +130,7 @@ class Gateway:
         lobby = self._desk.lobby
         lobby.drain()
         end = self.clock.now() + round(grace * MILLION)
-        while lobby.inlets and self.clock.now() < end:
+        while (lobby.inlets or self._waiting()) and self.clock.now() < end:
             await self.clock.asleep(TICK / 10)
             # Whose answer had begun before may have been told that it can stay.
             lobby.drain()
@@ -141,6 +141,7 @@ class Gateway:
             self._ticker.cancel()
         for listener in self._listeners:
             listener.close()
+            listener.clear()
         self._desk.lobby.close()
         await self._delta.close()
         await self._desk.errands.close()
@@ -164,6 +165,9 @@ class Gateway:
     @property
     def _terms(self) -> Terms:
         return told(self.keeper.rules)
+
+    def _waiting(self) -> bool:
+        return any(listener.waiting for listener in self._listeners)
 
     def _settle(self) -> None:
         # Make ready what the rules in force say of a gateway.

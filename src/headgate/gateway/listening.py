@@ -58,18 +58,20 @@ class Listener:
         self._house = house
         self._wheel = wheel
         self._context: ssl.SSLContext | None = None
-        self._server: Porch | Threshold | None = None
+        self._porch: Porch | None = None
+        self._threshold: Threshold | None = None
 
     def open(self, loop: asyncio.AbstractEventLoop) -> None:
         """Take clients in."""
         self._loop = loop
         if self._listen.tls is not None:
             self._context = context(self._listen.tls)
-        self._line.listen(BACKLOG)
+        welcome = self._meet
         if self._listen.proxy_protocol:
-            self._server = Porch(self._line, self._meet, self._desk, loop)
-        else:
-            self._server = Threshold(self._line, self._meet, loop)
+            self._porch = Porch(self._meet, self._desk, loop)
+            welcome = self._porch.welcome
+        self._line.listen(BACKLOG)
+        self._threshold = Threshold(self._line, welcome, loop)
 
     def _meet(self, guest: socket.socket, peer: str) -> None:
         scheme = "http" if self._context is None else "https"
@@ -100,11 +102,21 @@ class Listener:
         host = f"[{name[0]}]" if ":" in name[0] else name[0]
         return f"{host}:{name[1]}"
 
+    @property
+    def waiting(self) -> bool:
+        """Whether there is anybody who has come in, and is no client yet."""
+        return self._porch is not None and self._porch.waiting
+
     def close(self) -> None:
         """Take nobody in any more."""
-        if self._server is not None:
-            self._server.close()
-            self._server = None
+        if self._threshold is not None:
+            self._threshold.close()
+            self._threshold = None
+
+    def clear(self) -> None:
+        """Hang up on who is no client yet."""
+        if self._porch is not None:
+            self._porch.clear()
 
 
 def context(tls: Any) -> ssl.SSLContext:

@@ -12,7 +12,6 @@ import socket
 from collections.abc import Callable
 
 from headgate.gateway.desk import Desk
-from headgate.gateway.threshold import Threshold
 from headgate.rules.clients.proxy import LONGEST_BINARY, Proxied, ProxyError, parse
 
 logger = logging.getLogger("headgate.gateway")
@@ -22,11 +21,10 @@ PATIENCE = 3.0
 
 
 class Porch:
-    """Accepts connections of proxies that are believed, and hands them on with who it is."""
+    """Hears out the connections of proxies that are believed, and hands them on with who it is."""
 
     def __init__(
         self,
-        line: socket.socket,
         hand: Callable[[socket.socket, str], None],
         desk: Desk,
         loop: asyncio.AbstractEventLoop,
@@ -35,15 +33,19 @@ class Porch:
         self._desk = desk
         self._loop = loop
         self._tasks: set[asyncio.Task[None]] = set()
-        self._threshold = Threshold(line, self._welcome, loop)
 
-    def close(self) -> None:
-        """Take nobody in any more."""
-        self._threshold.close()
+    @property
+    def waiting(self) -> bool:
+        """Whether there is anybody who has not said yet whom it brings."""
+        return bool(self._tasks)
+
+    def clear(self) -> None:
+        """Hang up on who still waits there."""
         for task in self._tasks:
             task.cancel()
 
-    def _welcome(self, guest: socket.socket, peer: str) -> None:
+    def welcome(self, guest: socket.socket, peer: str) -> None:
+        """Somebody has connected."""
         task = self._loop.create_task(self._receive(guest, peer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
