@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import socket
 import ssl
@@ -34,15 +35,28 @@ def bind(place: Place) -> socket.socket:
                 os.unlink(place.path)
         line.bind(place.path)
     else:
-        family = socket.AF_INET6 if ":" in place.host or not place.host else socket.AF_INET
-        line = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        line.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        line = plug(place)
         line.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        if family == socket.AF_INET6:
-            # All interfaces are those of both families.
-            line.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, int(bool(place.host)))
         line.bind((place.host, place.port))
     line.setblocking(False)
+    return line
+
+
+def plug(place: Place) -> socket.socket:
+    """A socket of the family that a host and a port are of, to be bound to them."""
+    family = socket.AF_INET6 if ":" in place.host or not place.host else socket.AF_INET
+    try:
+        line = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    except OSError as problem:
+        if place.host or problem.errno != errno.EAFNOSUPPORT:
+            raise
+        # Where the kernel has no IPv6, all interfaces are those of IPv4.
+        family = socket.AF_INET
+        line = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    line.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if family == socket.AF_INET6:
+        # All interfaces are those of both families.
+        line.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, int(bool(place.host)))
     return line
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,6 +30,28 @@ def test_a_port_that_somebody_has_is_not_shared() -> None:
     with pytest.raises(OSError, match=f"^cannot listen on {other.place}: Address already in use$"):
         opened(other.place, 1)
     other.remove()
+
+
+def test_all_interfaces_are_those_that_the_kernel_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket, "socket", Ancient)
+    door = opened(":0", 2)
+
+    assert door.place.startswith("0.0.0.0:")
+    assert [line.family for line in door.lines] == [socket.AF_INET] * 2
+    with pytest.raises(OSError, match=f":{door.place[8:]}: Address already in use$"):
+        opened(f":{door.place[8:]}", 1)
+    with pytest.raises(OSError, match=r"^cannot listen on \S+: Address family not supported"):
+        opened("[::1]:0", 1)
+    door.remove()
+
+
+class Ancient(socket.socket):
+    """What sockets are where the kernel was started without IPv6."""
+
+    def __init__(self, family: int = -1, *words: int, **named: Any) -> None:
+        if family == socket.AF_INET6:
+            raise OSError(errno.EAFNOSUPPORT, os.strerror(errno.EAFNOSUPPORT))
+        super().__init__(family, *words, **named)
 
 
 def test_all_workers_have_one_socket_of_the_file_system(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import socket
 import stat
 from collections.abc import Iterable, Sequence
 
-from headgate.gateway.listening import BACKLOG, bind
+from headgate.gateway.listening import BACKLOG, bind, plug
 from headgate.rules.model.place import Place
 
 
@@ -114,9 +114,7 @@ def claim(place: Place) -> socket.socket:
 def vacant(place: Place) -> None:
     """Raise OSError if somebody listens there: sockets that share a port would take half of it."""
     if not place.path:
-        family = socket.AF_INET6 if ":" in place.host or not place.host else socket.AF_INET
-        with socket.socket(family, socket.SOCK_STREAM) as line:
-            line.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with plug(place) as line:
             line.bind((place.host, place.port))
             # Of two that were bound, only one may listen.
             line.listen()
