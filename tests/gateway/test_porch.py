@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,8 @@ OTHERS = {
     "v2 local": (binary(0x20, 0x00, b""), "198.51.100.9, 127.0.0.1"),
     "v2 unix": (binary(0x21, 0x31, bytes(216)), "unknown"),
 }
+# Whoever hangs up is not to wait, but to have done with it.
+RESET = struct.pack("ii", 1, 0)
 TRUST = {"trusted_proxies": ["127.0.0.1/32"]}
 
 
@@ -160,13 +163,51 @@ def test_who_is_not_believed_is_hung_up_on(client: Any, server: Backing) -> None
         stage.rest()
 
 
-def test_who_takes_too_long_is_hung_up_on(server: Backing, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_takes_too_long_is_hung_up_on(
+    server: Backing, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setattr(porch, "PATIENCE", 0.05)
     with staged(server) as stage, stage.talk() as talk:
         talk.send(LINE[:10])
 
         assert talk.rest() == b""
         stage.rest()
+    said = "a connection without a PROXY header is closed: there was none after 0.05 s"
+    assert caplog.messages == [said]
+
+
+def test_strangers_do_not_fill_the_log(server: Backing, caplog: pytest.LogCaptureFixture) -> None:
+    with staged(server, None) as stage:
+        for _ in range(5):
+            with stage.talk() as talk:
+                assert talk.rest() == b""
+        stage.tick(1.0)
+        with stage.talk() as talk:
+            assert talk.rest() == b""
+
+    said = "a connection without a PROXY header is closed: 127.0.0.1 is not among trusted_proxies"
+    assert caplog.messages == [said, f"{said} (4 more before)"]
+
+
+@pytest.mark.parametrize("abrupt", [False, True])
+def test_the_log_is_silent_of_who_says_nothing(
+    abrupt: bool, server: Backing, caplog: pytest.LogCaptureFixture
+) -> None:
+    with staged(server) as stage:
+        with stage.talk() as talk:
+            stage.turn()
+            if abrupt:
+                talk.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+            else:
+                assert talk.finish() == b""
+        stage.turn()
+        # Who said anything, and then no more, is told of.
+        with stage.talk() as talk:
+            talk.send(LINE[:10])
+            assert talk.finish() == b""
+
+    said = "a connection without a PROXY header is closed: it hung up in the middle"
+    assert caplog.messages == [said]
 
 
 def test_a_client_may_be_a_proxy_that_is_believed(server: Backing) -> None:

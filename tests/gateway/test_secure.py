@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 import ssl
 from collections.abc import Iterator
@@ -169,7 +170,10 @@ def test_who_does_not_greet_takes_up_a_place(limits: Any, notary: Notary, server
         stage.rest()
 
 
-def test_who_cannot_agree_on_tls_gives_its_place_back(notary: Notary, server: Backing) -> None:
+def test_who_cannot_agree_on_tls_gives_its_place_back(
+    notary: Notary, server: Backing, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "headgate")
     with Stage(plan(server.url, listen=listening(notary), limits={"connections": 1})) as stage:
         for _ in range(3):
             with stage.talk() as talk:
@@ -178,6 +182,12 @@ def test_who_cannot_agree_on_tls_gives_its_place_back(notary: Notary, server: Ba
                 assert not talk.rest().startswith(b"HTTP/")
             stage.rest()
         assert stage.gateway.status()["turned_away"] == 0
+        with stage.talk():
+            stage.rest(clients=1)
+        stage.rest()
+    # They are told of once in a second, and who says nothing is not.
+    (said,) = caplog.messages
+    assert said.startswith("TLS with 127.0.0.1 failed: ")
 
 
 def test_the_end_of_the_gateway_is_the_end_of_who_does_not_greet(

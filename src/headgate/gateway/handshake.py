@@ -7,21 +7,22 @@ as everybody else does, and has to be counted, and turned away, like everybody e
 from __future__ import annotations
 
 import asyncio
-import logging
 import socket
 from functools import partial
 from typing import Any
 
+from headgate.gateway.bell import Bell
 from headgate.gateway.wire.inlet import Inlet
-
-logger = logging.getLogger("headgate.gateway")
 
 
 class Handshake:
     """What an inlet has for a transport until `task` has made the real one of a guest's socket."""
 
-    def __init__(self, guest: socket.socket, inlet: Inlet, task: asyncio.Task[Any]) -> None:
+    def __init__(
+        self, guest: socket.socket, inlet: Inlet, task: asyncio.Task[Any], bell: Bell
+    ) -> None:
         self._task = task
+        self._bell = bell
         inlet.transport = self
         task.add_done_callback(partial(self._part, guest, inlet))
 
@@ -31,8 +32,9 @@ class Handshake:
 
     def _part(self, guest: socket.socket, inlet: Inlet, task: asyncio.Task[Any]) -> None:
         problem = None if task.cancelled() else task.exception()
-        if isinstance(problem, Exception):
-            logger.info("TLS with %s failed: %s", inlet.peer, problem)
+        # Who hangs up or says nothing may just have looked whether anybody is there.
+        if problem is not None and not isinstance(problem, ConnectionError):
+            self._bell.ring("TLS with %s failed: %s", inlet.peer, problem)
         # Otherwise it is the transport's by now to say when the connection is over.
         if inlet.transport is self:
             guest.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import logging
 import os
 import socket
 import ssl
@@ -11,6 +12,7 @@ import stat
 from contextlib import suppress
 from typing import Any
 
+from headgate.gateway.bell import Bell
 from headgate.gateway.desk import Desk
 from headgate.gateway.handshake import Handshake
 from headgate.gateway.porch import Porch
@@ -71,6 +73,7 @@ class Listener:
         self._desk = desk
         self._house = house
         self._wheel = wheel
+        self._bell = Bell(logging.INFO, house)
         self._context: ssl.SSLContext | None = None
         self._porch: Porch | None = None
         self._threshold: Threshold | None = None
@@ -93,7 +96,8 @@ class Listener:
         if self._wheel is not None and self._context is None:
             Pipe(self._wheel, guest, inlet)
         elif self._desk.lobby.seat(inlet):
-            Handshake(guest, inlet, self._loop.create_task(self._agree(guest, inlet)))
+            task = self._loop.create_task(self._agree(guest, inlet))
+            Handshake(guest, inlet, task, self._bell)
         else:
             guest.close()
 

@@ -10,11 +10,11 @@ import asyncio
 import logging
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 
+from headgate.gateway.bell import Bell
 from headgate.gateway.desk import Desk
 from headgate.rules.clients.proxy import LONGEST_BINARY, Proxied, ProxyError, parse
-
-logger = logging.getLogger("headgate.gateway")
 
 # How long a proxy may take to say it.
 PATIENCE = 3.0
@@ -32,6 +32,7 @@ class Porch:
         self._hand = hand
         self._desk = desk
         self._loop = loop
+        self._bell = Bell(logging.WARNING, desk.house)
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
@@ -55,13 +56,17 @@ class Porch:
             self._trust(peer)
             async with asyncio.timeout(PATIENCE):
                 said = await self._listen(guest)
-        except (ProxyError, OSError, TimeoutError) as problem:
-            logger.warning("a connection without a PROXY header is closed: %s", problem)
+        except (ProxyError, OSError) as problem:
+            why = str(problem) or f"there was none after {PATIENCE:g} s"
+            self._bell.ring("a connection without a PROXY header is closed: %s", why)
             guest.close()
             return
         except BaseException:
             guest.close()
             raise
+        if said is None:
+            guest.close()
+            return
         # Of who came to the proxy by a unix socket there is no address.
         self._hand(guest, said.source if said.kind in ("address", "unix") else peer)
 
@@ -69,11 +74,16 @@ class Porch:
         if not self._desk.manners.client.meet(peer)[1]:
             raise ProxyError(f"{peer or 'a unix socket'} is not among trusted_proxies")
 
-    async def _listen(self, guest: socket.socket) -> Proxied:
+    async def _listen(self, guest: socket.socket) -> Proxied | None:
         heard = b""
         while True:
             await self._readable(guest)
-            data = guest.recv(LONGEST_BINARY, socket.MSG_PEEK)
+            data = b""
+            with suppress(ConnectionResetError):
+                data = guest.recv(LONGEST_BINARY, socket.MSG_PEEK)
+            if not data and not heard:
+                # That is how balancers look whether anybody is there.
+                return None
             if not data:
                 raise ProxyError("it hung up in the middle")
             said, size = parse(heard + data)
