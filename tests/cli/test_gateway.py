@@ -32,6 +32,7 @@ gateway:
   listen: ["127.0.0.1:0", "unix:FOLDER/web.sock"]
   admin: 127.0.0.1:0
   routes: [{upstream: "http://127.0.0.1:9000"}]
+  limits: {connections: 100}
 """
 BARE = """\
 version: 1

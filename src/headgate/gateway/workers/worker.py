@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-import resource
 import signal
 import socket
 import sys
@@ -22,6 +21,7 @@ from headgate.errors import HeadgateError
 from headgate.gateway.gateway import Gateway
 from headgate.gateway.workers import journal
 from headgate.gateway.workers.channel import Channel
+from headgate.gateway.workers.files import shortage, stretch
 from headgate.gateway.workers.orders import Orders
 
 logger = logging.getLogger("headgate.gateway")
@@ -35,8 +35,7 @@ def main() -> None:
     for number in UNHEARD:
         signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, UNHEARD)
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    stretch()
     line = socket.socket(fileno=int(sys.argv[1]))
     with asyncio.Runner(loop_factory=factory()) as runner:
         served = runner.run(serve(line))
@@ -70,6 +69,9 @@ async def serve(line: socket.socket) -> bool:
         channel.send(failed=str(problem) or type(problem).__name__)
         await channel.close()
         return False
+    # It is the same with all of them, and the one in the first slot tells of it.
+    if first["slot"] == 0 and (short := shortage(gateway.keeper.rules.gateway.limits.connections)):
+        logger.warning("%s", short)
     # What there is by now stays, and need not be looked through again and again.
     gc.collect()
     gc.freeze()
