@@ -100,10 +100,9 @@ def serve(orders: Orders, workers: int | None) -> int:
     from headgate.gateway.workers.crew import Stillborn  # noqa: PLC0415 - as above
     from headgate.gateway.workers.master import Master  # noqa: PLC0415 - as above
 
-    rules = orders.origin.load()
     journal.keep(orders.quiet)
     try:
-        Master(orders, rules, workers or rules.gateway.workers, show).run()
+        Master(orders, orders.origin.fetch(""), workers or 0, show).run()
     except Stillborn as error:
         click.echo(f"headgate: {error}", err=True)
         return FAILED

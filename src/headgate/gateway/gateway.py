@@ -29,6 +29,7 @@ from headgate.measures import FOREVER, MILLION
 from headgate.rules.live.gatekeeper import AsyncGatekeeper
 from headgate.rules.live.lodge import Source, read
 from headgate.rules.model.gateway import Gateway as Terms
+from headgate.rules.model.listen import Listen
 from headgate.rules.model.rules import Rules
 from headgate.rules.watch.watcher import Watcher
 
@@ -41,8 +42,8 @@ TICK = 0.1
 class Gateway:
     """A reverse proxy that asks rules first. `source` is what an `AsyncGatekeeper` takes.
 
-    `sockets` are those to listen on, in the order of the rules' `listen`; without them it opens
-    its own. `store`, `clock` and `watch` are those of the gatekeeper.
+    `sockets` are those to listen on, each by its own terms, whatever the rules say; without them it
+    opens those of the rules' `listen`. `store`, `clock` and `watch` are those of the gatekeeper.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class Gateway:
         *,
         store: str = "",
         clock: Clock | None = None,
-        sockets: Sequence[socket.socket] | None = None,
+        sockets: Sequence[tuple[Listen, socket.socket]] = (),
         watch: float = 0.0,
     ) -> None:
         self.keeper = AsyncGatekeeper(source, store, clock)
@@ -78,9 +79,7 @@ class Gateway:
         desk.lobby = Lobby(desk)
         self._house.now = self.clock.now()
         self._settle()
-        listen = self._terms.listen
-        sockets = self._sockets or [bind(one.place) for one in listen]
-        for one, line in zip(listen, sockets, strict=True):
+        for one, line in self._sockets or [(one, bind(one.place)) for one in self._terms.listen]:
             listener = Listener(one, line, desk, self._house, self._wheel)
             listener.open(self._loop)
             self._listeners.append(listener)
@@ -91,7 +90,7 @@ class Gateway:
 
     @property
     def addresses(self) -> list[str]:
-        """Where it is reached, in the order of the rules' `listen`."""
+        """Where it is reached, in the order of its sockets."""
         return [listener.address for listener in self._listeners]
 
     def change(self, source: Source) -> Rules:

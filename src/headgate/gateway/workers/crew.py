@@ -10,7 +10,8 @@ from typing import Any
 from headgate.clock import Clock
 from headgate.gateway.workers.doors import Door
 from headgate.gateway.workers.hand import Hand
-from headgate.gateway.workers.orders import Orders
+from headgate.gateway.workers.rulebook import Rulebook, spelled
+from headgate.rules.watch.sources import Text
 
 logger = logging.getLogger("headgate.gateway")
 
@@ -22,6 +23,8 @@ LONGEST = 10
 # How long an answer is waited for, and how much longer than its grace a worker may take to end.
 ANSWER = 4.0
 SLACK = 2.0
+# How often it is looked after them, in seconds.
+ROUND = 5.0
 
 
 class Stillborn(Exception):
@@ -31,8 +34,8 @@ class Stillborn(Exception):
 class Post:
     """A worker's place: whoever stands there listens on its sockets."""
 
-    def __init__(self, orders: Orders, slot: int, doors: Sequence[Door], clock: Clock) -> None:
-        self._orders = orders
+    def __init__(self, book: Rulebook, slot: int, doors: Sequence[Door], clock: Clock) -> None:
+        self._book = book
         self._slot = slot
         self._lines = [door.line(slot) for door in doors]
         self._clock = clock
@@ -42,6 +45,8 @@ class Post:
         self._began = 0
         self.hand: Hand | None = None
         self.restarts = 0
+        # Whether the last one could not even begin.
+        self.failed = False
 
     @property
     def up(self) -> bool:
@@ -71,9 +76,9 @@ class Post:
             "restarts": self.restarts,
         }
 
-    async def reload(self) -> dict[str, Any]:
-        """Have it read the rules again: which version it goes by then, and what was the matter."""
-        return {} if self.hand is None else await self.hand.ask("reload", ANSWER)
+    async def reload(self, said: list[str]) -> dict[str, Any]:
+        """Have it go by a text: which version it goes by then, and what was the matter."""
+        return {} if self.hand is None else await self.hand.ask("reload", ANSWER, text=said)
 
     def retire(self) -> None:
         """Have nobody stand there after this one."""
@@ -88,11 +93,15 @@ class Post:
         await self._leave(SLACK, "stop")
 
     async def _call(self) -> Hand:
-        self.hand = await Hand.start(self._orders, self._slot, self._lines)
-        await self.hand.begin()
+        text = self._book.text
+        hand = self.hand = await Hand.start(self._book, self._slot, self._lines)
+        self.failed = not await hand.begin()
         # Not before: how long it took to start says nothing of how long it served.
         self._began = self._clock.now()
-        return self.hand
+        if hand.up and text != self._book.text:
+            # Others were asked meanwhile. Nobody waits for its answer.
+            hand.tell("reload", id=-1, text=spelled(self._book.text))
+        return hand
 
     async def _hold(self, hand: Hand) -> None:
         while True:
@@ -113,11 +122,15 @@ class Post:
     async def _next(self) -> Hand:
         while True:
             try:
-                return await self._call()
+                hand = await self._call()
             except OSError as problem:
                 # The system may be short of processes or memory, but not for ever.
                 logger.error("no worker can be started: %s", problem)  # noqa: TRY400 - no trace
                 await self._clock.asleep(LONGEST)
+                continue
+            if hand.up:
+                logger.info("worker %d is in its place, by the rules in force", hand.pid)
+            return hand
 
     async def _leave(self, seconds: float, order: str, **terms: Any) -> None:
         # Who does not stand there yet, or is not gone in time, is not waited for.
@@ -136,8 +149,11 @@ class Post:
 class Crew:
     """All workers of a gateway."""
 
-    def __init__(self, orders: Orders, doors: Sequence[Door], count: int, clock: Clock) -> None:
-        self.posts = [Post(orders, slot, doors, clock) for slot in range(count)]
+    def __init__(self, book: Rulebook, doors: Sequence[Door], count: int, clock: Clock) -> None:
+        self.posts = [Post(book, slot, doors, clock) for slot in range(count)]
+        self._book = book
+        self._clock = clock
+        self._rounds: asyncio.Task[None] | None = None
 
     @property
     def up(self) -> bool:
@@ -155,15 +171,24 @@ class Crew:
             await asyncio.wait(starting)
             await self.stop()
             raise
+        self._rounds = asyncio.create_task(self._walk())
 
     async def status(self) -> list[dict[str, Any]]:
         """What each has to tell."""
         return await asyncio.gather(*(post.status() for post in self.posts))
 
-    async def reload(self) -> list[dict[str, Any]]:
-        """Have all read the rules again; what each says to that, if it says anything."""
-        said = await asyncio.gather(*(post.reload() for post in self.posts))
-        return [one for one in said if one]
+    async def reload(self, text: Text) -> list[dict[str, Any]]:
+        """Have all go by this text; what each says to that, if it says anything.
+
+        Whoever comes later goes by it, too, unless it was refused and nobody took it.
+        """
+        before, self._book.text = self._book.text, text
+        plain = spelled(text)
+        asked = await asyncio.gather(*(post.reload(plain) for post in self.posts))
+        said = [one for one in asked if one]
+        if said and all(one["problem"] for one in said) and self._book.text is text:
+            self._book.text = before
+        return said
 
     def retire(self) -> None:
         """Replace nobody any more."""
@@ -173,7 +198,20 @@ class Crew:
     async def drain(self, grace: float) -> None:
         """Have all finish what is under way, for at most so many seconds."""
         await asyncio.gather(*(post.drain(grace) for post in self.posts))
+        self._rest()
 
     async def stop(self) -> None:
         """Have all end at once."""
         await asyncio.gather(*(post.stop() for post in self.posts))
+        self._rest()
+
+    async def _walk(self) -> None:
+        while True:
+            await self._clock.asleep(ROUND)
+            if self._book.orders.watch and not self.up and any(post.failed for post in self.posts):
+                # Nobody can begin by what was in force, so nobody is there to find what is better.
+                await self._book.look()
+
+    def _rest(self) -> None:
+        if self._rounds is not None:
+            self._rounds.cancel()

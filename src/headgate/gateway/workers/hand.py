@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 from headgate.gateway.workers.channel import Channel
-from headgate.gateway.workers.orders import Orders
+from headgate.gateway.workers.rulebook import Rulebook
 
 MODULE = "headgate.gateway.workers.worker"
 # A worker leaves these to its master, but only once it has begun to run.
@@ -23,17 +23,20 @@ HELD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIG
 class Hand:
     """A process that serves. `up` is whether it does, `reason` why it could not begin."""
 
-    def __init__(self, process: asyncio.subprocess.Process, channel: Channel) -> None:
+    def __init__(
+        self, process: asyncio.subprocess.Process, channel: Channel, book: Rulebook
+    ) -> None:
         self._process = process
         self._channel = channel
+        self._book = book
         self._numbers = itertools.count()
         self._asked: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self.up = False
         self.reason = ""
 
     @classmethod
-    async def start(cls, orders: Orders, slot: int, lines: Sequence[socket.socket]) -> Hand:
-        """Start a worker that listens on these sockets; it is not up yet."""
+    async def start(cls, book: Rulebook, slot: int, lines: Sequence[socket.socket]) -> Hand:
+        """Start a worker that listens on these sockets, by this book; it is not up yet."""
         mine, theirs = socket.socketpair()
         numbers = [line.fileno() for line in lines]
         # Nothing that lies in the folder one happens to be in is imported.
@@ -47,8 +50,8 @@ class Hand:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD)
             theirs.close()
         channel = await Channel.open(mine)
-        channel.send(orders=orders.told(), slot=slot, sockets=numbers)
-        return cls(process, channel)
+        channel.send(**book.told(), slot=slot, sockets=numbers)
+        return cls(process, channel, book)
 
     @property
     def pid(self) -> int:
@@ -57,14 +60,14 @@ class Hand:
 
     async def begin(self) -> bool:
         """Wait until it is up, or will never be; whether it is."""
-        said = await self._channel.receive()
+        said = await self._receive()
         self.up = "up" in said
         self.reason = said.get("failed", "")
         return self.up
 
     async def serve(self) -> int:
         """Hear what it has to say until it ends; answers its status."""
-        while said := await self._channel.receive():
+        while said := await self._receive():
             asked = self._asked.pop(said["id"], None)
             if asked is not None and not asked.done():
                 asked.set_result(said["answer"])
@@ -79,13 +82,13 @@ class Hand:
         """Give an order that has no answer."""
         self._channel.send(order=order, **terms)
 
-    async def ask(self, order: str, seconds: float) -> dict[str, Any]:
+    async def ask(self, order: str, seconds: float, **terms: Any) -> dict[str, Any]:
         """The answer to an order; nothing if there is none in time."""
         if not self.up:
             return {}
         number = next(self._numbers)
         asked = self._asked[number] = asyncio.get_running_loop().create_future()
-        self._channel.send(id=number, order=order)
+        self._channel.send(id=number, order=order, **terms)
         try:
             async with asyncio.timeout(seconds):
                 # Who ends instead of answering cancels it.
@@ -102,3 +105,9 @@ class Hand:
             with suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
         await self._process.wait()
+
+    async def _receive(self) -> dict[str, Any]:
+        # It tells of rules whenever it finds some.
+        while "text" in (said := await self._channel.receive()):
+            self._book.hear(said["text"])
+        return said

@@ -19,7 +19,7 @@ from contextlib import suppress
 from typing import Any
 
 from headgate.clock import Clock, SystemClock
-from headgate.errors import HeadgateError
+from headgate.errors import RulesError
 from headgate.gateway.workers.admin import Admin
 from headgate.gateway.workers.channel import Channel
 from headgate.gateway.workers.crew import Crew
@@ -28,6 +28,8 @@ from headgate.gateway.workers.heir import beget
 from headgate.gateway.workers.heritage import Heritage, inherit
 from headgate.gateway.workers.notice import notify
 from headgate.gateway.workers.orders import Orders
+from headgate.gateway.workers.origin import Draft
+from headgate.gateway.workers.rulebook import Rulebook
 from headgate.gateway.workers.summary import summary
 from headgate.rules.model.rules import Rules
 from headgate.rules.watch.sources import write
@@ -45,23 +47,26 @@ class Master:
     crew: Crew
 
     def __init__(
-        self, orders: Orders, rules: Rules, workers: int, tell: Callable[[Master], object],
+        self, orders: Orders, draft: Draft, workers: int, tell: Callable[[Master], object],
         clock: Clock | None = None,
     ) -> None:  # fmt: skip
         self.orders = orders
-        self.rules = rules
-        self.workers = workers
+        self.rules = draft.rules()
+        self.workers = workers or self.rules.gateway.workers
         self.doors: list[Door] = []
         self.admin: Admin | None = None
         self.token = ""
         self.fresh = False
         self.draining = False
+        self._text = draft.text
         self._tell = tell
         self._clock: Clock = SystemClock() if clock is None else clock
         # Whether what stands in the file system is this one's to remove.
         self._owner = True
         # The token, if the rules give none.
         self._made = ""
+        # Rules are read one after another: what was read last is what was written last.
+        self._reading = asyncio.Lock()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._heir: asyncio.Task[None] | None = None
 
@@ -85,18 +90,20 @@ class Master:
 
     async def reload(self) -> tuple[str, ...]:
         """Have all workers read the rules again; what is wrong with them, which changes nothing."""
-        try:
-            rules = await asyncio.to_thread(self.orders.origin.load)
-            said = [one["problem"] for one in await self.crew.reload()]
-        except Exception as problem:
-            said = [str(problem) or type(problem).__name__]
-        problems = tuple(dict.fromkeys(line for one in said for line in one.splitlines()))
-        if problems:
-            logger.error("rules stay as they were:\n%s", "\n".join(problems))
-            return problems
-        logger.info("rules were read again: version %s", rules.digest)
-        self._adopt(rules)
-        return ()
+        async with self._reading:
+            try:
+                draft = await asyncio.to_thread(self.orders.origin.fetch, "")
+                rules = await asyncio.to_thread(draft.rules)
+                said = [one["problem"] for one in await self.crew.reload(draft.text)]
+            except Exception as problem:
+                said = [str(problem) or type(problem).__name__]
+            problems = tuple(dict.fromkeys(line for one in said for line in one.splitlines()))
+            if problems:
+                logger.error("rules stay as they were:\n%s", "\n".join(problems))
+                return problems
+            logger.info("rules were read again: version %s", rules.digest)
+            self._adopt(rules)
+            return ()
 
     def drain(self) -> None:
         """Begin to finish what is under way, and then end."""
@@ -150,10 +157,13 @@ class Master:
         self.workers = max([self.workers, *left])
         if self.workers > 1:
             self.orders = self.orders.sharing()
-            self.rules = self.orders.origin.load()
-        places = [(one.address, one.place) for one in self.rules.gateway.listen]
+            self.rules = self.orders.origin.amend(self._text).rules()
+        self._begun = self.rules.gateway
+        listen = self._begun.listen
+        places = [(one.address, one.place) for one in listen]
         self.doors = doors(places, self.workers, heritage.doors)
-        self.crew = Crew(self.orders, self.doors, self.workers, self._clock)
+        self._book = Rulebook(self.orders, self._text, listen, self._learn)
+        self.crew = Crew(self._book, self.doors, self.workers, self._clock)
 
     def _arrange(self, heritage: Heritage, known: str) -> None:
         admin = self.rules.gateway.admin
@@ -221,15 +231,28 @@ class Master:
             self._over.set()
 
     async def _grace(self) -> float:
-        # Workers may have found other rules since this one read them.
-        with suppress(HeadgateError, OSError, ValueError):
-            self.rules = await asyncio.to_thread(self.orders.origin.load)
+        # Workers may have found other rules just now.
+        with suppress(RulesError):
+            self.rules = await asyncio.to_thread(self._book.rules)
         return self.orders.grace(self.rules.gateway)
+
+    def _learn(self) -> None:
+        # A worker goes by other rules.
+        self._begin(self._study())
+
+    async def _study(self) -> None:
+        text = self._book.text
+        with suppress(RulesError):
+            rules = await asyncio.to_thread(self._book.rules)
+            if text == self._book.text:
+                self._adopt(rules)
 
     def _adopt(self, rules: Rules) -> None:
         old, new = self.rules.gateway, rules.gateway
         for word in ("listen", "workers", "admin"):
-            if getattr(old, word) != getattr(new, word):
+            now = getattr(new, word)
+            # What is again as this master knows it is no news.
+            if now not in (getattr(old, word), getattr(self._begun, word)):
                 logger.warning("%s is not what it was; SIGUSR2 starts a master that knows", word)
         self.rules = rules
 

@@ -2,10 +2,14 @@
 
 What is said there holds for rules that come later, too. Rules without a gateway are refused, at the
 start and at every change, because nobody could go on by them.
+
+Who begins while others serve goes by the rules that are in force, as the master has kept them: what
+stands at the origin by now may be broken, not released, or out of reach.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -50,7 +54,11 @@ class Amended:
     def fetch(self, known: str) -> Any:
         """What stands there, or None if it has the mark that is known."""
         text = self.origin.fetch(known)
-        return None if text is None else Draft(text, self.listen, self.spare)
+        return None if text is None else self.amend(text)
+
+    def amend(self, text: Text) -> Draft:
+        """A text that was found there, or once was."""
+        return Draft(text, self.listen, self.spare)
 
     def keep(self, text: Any) -> None:
         """Remember what has proved good."""
@@ -85,6 +93,45 @@ class Draft:
         if self.spare and silent(self.text):
             rules = replace(rules, store=self.spare)
         return rules
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The origin of rules that are in force already, as `text`; others are found where they stand.
+
+    What has proved good there is told with `tell`.
+    """
+
+    origin: Amended
+    text: Text
+    tell: Callable[[Text], object]
+
+    @property
+    def whole(self) -> bool:
+        """Whether what is read there is never half of what somebody is writing."""
+        return self.origin.whole
+
+    @property
+    def title(self) -> str:
+        """What to call it in messages."""
+        return self.origin.title
+
+    def load(self) -> Rules:
+        """The rules in force."""
+        return self.origin.amend(self.text).rules()
+
+    def fetch(self, known: str) -> Any:
+        """What stands there now, or None if it has the mark that is known."""
+        return self.origin.fetch(known)
+
+    def keep(self, text: Any) -> None:
+        """Remember what has proved good, and have others know."""
+        self.origin.keep(text)
+        self.tell(text.text)
+
+    def close(self) -> None:
+        """Let go of connections."""
+        self.origin.close()
 
 
 def silent(text: Text) -> bool:

@@ -19,10 +19,12 @@ from typing import Any
 
 from headgate.errors import HeadgateError
 from headgate.gateway.gateway import Gateway
-from headgate.gateway.workers import journal
+from headgate.gateway.workers import journal, rulebook
 from headgate.gateway.workers.channel import Channel
 from headgate.gateway.workers.files import shortage, stretch
 from headgate.gateway.workers.orders import Orders
+from headgate.gateway.workers.origin import Standing
+from headgate.rules.watch.sources import Text
 
 logger = logging.getLogger("headgate.gateway")
 
@@ -59,9 +61,11 @@ async def serve(line: socket.socket) -> bool:
         return False
     orders = Orders.heard(first["orders"])
     journal.keep(orders.quiet, first["slot"])
-    sockets = [socket.socket(fileno=number) for number in first["sockets"]]
+    origin = Standing(orders.origin, rulebook.heard(first["text"]), teller(channel))
+    lines = [socket.socket(fileno=number) for number in first["sockets"]]
+    sockets = [*zip(rulebook.terms(first["listen"]), lines, strict=True)]
     try:
-        gateway = Gateway(orders.origin, store=orders.store, sockets=sockets, watch=orders.watch)
+        gateway = Gateway(origin, store=orders.store, sockets=sockets, watch=orders.watch)
         await gateway.start()
     except Exception as problem:
         if not isinstance(problem, (HeadgateError, OSError, ValueError)):
@@ -76,17 +80,31 @@ async def serve(line: socket.socket) -> bool:
     gc.collect()
     gc.freeze()
     channel.send(up=True)
-    await Duty(gateway, channel, orders).do()
+    await Duty(gateway, channel, orders, origin).do()
     return True
+
+
+def teller(channel: Channel) -> Callable[[Text], object]:
+    """What tells the master of other rules, from any thread."""
+    loop = asyncio.get_running_loop()
+
+    def tell(text: Text) -> None:
+        said = rulebook.spelled(text)
+        loop.call_soon_threadsafe(lambda: channel.send(text=said))
+
+    return tell
 
 
 class Duty:
     """What a worker does for its master."""
 
-    def __init__(self, gateway: Gateway, channel: Channel, orders: Orders) -> None:
+    def __init__(
+        self, gateway: Gateway, channel: Channel, orders: Orders, origin: Standing
+    ) -> None:
         self._gateway = gateway
         self._channel = channel
         self._orders = orders
+        self._origin = origin
         self._end = asyncio.Event()
         # Rules are read one after another: what was read last is what was written last.
         self._reading = asyncio.Lock()
@@ -108,7 +126,7 @@ class Duty:
             if order == "status":
                 self._begin(self._tell(said["id"]))
             elif order == "reload":
-                self._begin(self._reload(said["id"]))
+                self._begin(self._reload(said["id"], rulebook.heard(said["text"])))
             elif order == "drain":
                 self._begin(self._drain(said["grace"]))
             else:
@@ -119,19 +137,22 @@ class Duty:
     async def _tell(self, number: int) -> None:
         self._channel.send(id=number, answer=self._gateway.status())
 
-    async def _reload(self, number: int) -> None:
-        gateway = self._gateway
+    async def _reload(self, number: int, text: Text) -> None:
+        keeper = self._gateway.keeper
         problem = ""
         try:
             async with self._reading:
-                rules = await asyncio.to_thread(self._orders.origin.load)
-                if rules != gateway.keeper.rules:
-                    gateway.change(rules)
+                draft = self._origin.origin.amend(text)
+                rules = await asyncio.to_thread(draft.rules)
+                if rules != keeper.rules:
+                    self._gateway.change(rules)
+                self._origin.keep(draft)
         except Exception as caught:
             problem = str(caught) or type(caught).__name__
-        self._channel.send(
-            id=number, answer={"version": gateway.keeper.version, "problem": problem}
-        )
+        self._channel.send(id=number, answer={"version": keeper.version, "problem": problem})
+        if keeper.watcher is not None and not problem:
+            # It may have found newer ones before these were brought, and would not look twice.
+            await asyncio.to_thread(keeper.watcher.reload)
 
     async def _drain(self, grace: float) -> None:
         try:
