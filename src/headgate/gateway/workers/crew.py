@@ -9,7 +9,7 @@ from typing import Any
 
 from headgate.clock import Clock
 from headgate.gateway.workers.doors import Door
-from headgate.gateway.workers.hand import Hand
+from headgate.gateway.workers.hand import GREETING, Hand
 from headgate.gateway.workers.rulebook import Rulebook, spelled
 from headgate.rules.watch.sources import Text
 
@@ -20,11 +20,15 @@ MILLION = 1_000_000
 # for the next, in seconds.
 BRIEF = 5 * MILLION
 LONGEST = 10
-# How long an answer is waited for, and how much longer than its grace a worker may take to end.
+# How long an answer is waited for, how long rules may take to be read, and how much longer than its
+# grace a worker may take to end.
 ANSWER = 4.0
+READING = 15.0
 SLACK = 2.0
-# How often it is looked after them, in seconds.
+# How often workers are asked for a sign of life, in seconds, and how often in a row one may owe it.
+# Rounds are counted and not time: where all of the machine stands still, none goes by.
 ROUND = 5.0
+MISSED = 6
 
 
 class Stillborn(Exception):
@@ -78,7 +82,13 @@ class Post:
 
     async def reload(self, said: list[str]) -> dict[str, Any]:
         """Have it go by a text: which version it goes by then, and what was the matter."""
-        return {} if self.hand is None else await self.hand.ask("reload", ANSWER, text=said)
+        hand = self.hand
+        if hand is None:
+            return {}
+        answer = await hand.ask("reload", READING, text=said)
+        # Whoever takes the place of one that has ended goes by it anyway.
+        silent = hand.up and not answer
+        return {"problem": f"worker {hand.pid} did not answer"} if silent else answer
 
     def retire(self) -> None:
         """Have nobody stand there after this one."""
@@ -100,7 +110,7 @@ class Post:
         self._began = self._clock.now()
         if hand.up and text != self._book.text:
             # Others were asked meanwhile. Nobody waits for its answer.
-            hand.tell("reload", id=-1, text=spelled(self._book.text))
+            hand.tell("reload", id=GREETING, text=spelled(self._book.text))
         return hand
 
     async def _hold(self, hand: Hand) -> None:
@@ -208,9 +218,24 @@ class Crew:
     async def _walk(self) -> None:
         while True:
             await self._clock.asleep(ROUND)
+            self._visit()
             if self._book.orders.watch and not self.up and any(post.failed for post in self.posts):
                 # Nobody can begin by what was in force, so nobody is there to find what is better.
                 await self._book.look()
+
+    def _visit(self) -> None:
+        # Who owes too many signs of life is killed, and then replaced as if it had fallen.
+        for hand in self._hands:
+            if hand.up and hand.silent < MISSED:
+                hand.greet()
+            elif hand.up:
+                silence = MISSED * ROUND
+                logger.error("worker %d has not answered for %g s and is killed", hand.pid, silence)
+                hand.kill()
+
+    @property
+    def _hands(self) -> list[Hand]:
+        return [post.hand for post in self.posts if post.hand is not None]
 
     def _rest(self) -> None:
         if self._rounds is not None:

@@ -16,12 +16,17 @@ from headgate.gateway.workers.channel import Channel
 from headgate.gateway.workers.rulebook import Rulebook
 
 MODULE = "headgate.gateway.workers.worker"
+# Of a question whose answer nobody waits for.
+GREETING = -1
 # A worker leaves these to its master, but only once it has begun to run.
 HELD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 
 class Hand:
-    """A process that serves. `up` is whether it does, `reason` why it could not begin."""
+    """A process that serves. `up` is whether it does, `reason` why it could not begin.
+
+    `silent` is how often it was asked for a sign of life since it last said anything.
+    """
 
     def __init__(
         self, process: asyncio.subprocess.Process, channel: Channel, book: Rulebook
@@ -31,7 +36,7 @@ class Hand:
         self._book = book
         self._numbers = itertools.count()
         self._asked: dict[int, asyncio.Future[dict[str, Any]]] = {}
-        self.up = False
+        self.up, self.silent = False, 0
         self.reason = ""
 
     @classmethod
@@ -71,10 +76,7 @@ class Hand:
             asked = self._asked.pop(said["id"], None)
             if asked is not None and not asked.done():
                 asked.set_result(said["answer"])
-        self.up = False
-        for asked in self._asked.values():
-            asked.cancel()
-        self._asked.clear()
+        self._part()
         await self._channel.close()
         return await self._process.wait()
 
@@ -98,16 +100,34 @@ class Hand:
             return {}
         return {} if asked.cancelled() else asked.result()
 
+    def greet(self) -> None:
+        """Ask for a sign of life; whatever it says is one, however late."""
+        self.silent += 1
+        self.tell("greet", id=GREETING)
+
     async def end(self) -> None:
         """End it on the spot."""
+        self.kill()
+        await self._process.wait()
+
+    def kill(self) -> None:
+        """Have it end on the spot; it serves nobody from now on, even if that takes a while."""
+        self._part()
         # The `kill` of a process asks whether it has ended; then asyncio is not told, and warns.
         if self._process.returncode is None:
             with suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
-        await self._process.wait()
+
+    def _part(self) -> None:
+        # Nothing more is to be had from it.
+        self.up = False
+        for asked in self._asked.values():
+            asked.cancel()
+        self._asked.clear()
 
     async def _receive(self) -> dict[str, Any]:
         # It tells of rules whenever it finds some.
         while "text" in (said := await self._channel.receive()):
             self._book.hear(said["text"])
+        self.silent = 0
         return said

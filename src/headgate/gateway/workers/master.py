@@ -89,21 +89,17 @@ class Master:
         return {"pid": os.getpid(), **summary(await self.crew.status())}
 
     async def reload(self) -> tuple[str, ...]:
-        """Have all workers read the rules again; what is wrong with them, which changes nothing."""
+        """Have all workers read the rules again; what kept them from it, as with bad ones."""
         async with self._reading:
             try:
-                draft = await asyncio.to_thread(self.orders.origin.fetch, "")
-                rules = await asyncio.to_thread(draft.rules)
-                said = [one["problem"] for one in await self.crew.reload(draft.text)]
+                said = await self._spread()
             except Exception as problem:
                 said = [str(problem) or type(problem).__name__]
-            problems = tuple(dict.fromkeys(line for one in said for line in one.splitlines()))
-            if problems:
-                logger.error("rules stay as they were:\n%s", "\n".join(problems))
-                return problems
-            logger.info("rules were read again: version %s", rules.digest)
-            self._adopt(rules)
-            return ()
+        problems = tuple(dict.fromkeys(line for one in said for line in one.splitlines()))
+        if problems:
+            what = "were not read by all" if "" in said else "stay as they were"
+            logger.error("rules %s:\n%s", what, "\n".join(problems))
+        return problems
 
     def drain(self) -> None:
         """Begin to finish what is under way, and then end."""
@@ -116,6 +112,17 @@ class Master:
             self._begin(self._finish())
         else:
             self._starting.cancel()
+
+    async def _spread(self) -> list[str]:
+        # What each worker has against the rules that stand there now: nothing, where it took them.
+        draft = await asyncio.to_thread(self.orders.origin.fetch, "")
+        rules = await asyncio.to_thread(draft.rules)
+        said = [one["problem"] for one in await self.crew.reload(draft.text)]
+        if not said or "" in said:
+            self._adopt(rules)
+        if not any(said):
+            logger.info("rules were read again: version %s", rules.digest)
+        return said
 
     async def _serve(self) -> None:
         self._over = asyncio.Event()

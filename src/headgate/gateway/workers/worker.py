@@ -123,7 +123,9 @@ class Duty:
         # What takes time is done beside it, so that a later order can cut it short.
         while said := await self._channel.receive():
             order = said["order"]
-            if order == "status":
+            if order == "greet":
+                self._channel.send(id=said["id"], answer={})
+            elif order == "status":
                 self._begin(self._tell(said["id"]))
             elif order == "reload":
                 self._begin(self._reload(said["id"], rulebook.heard(said["text"])))
