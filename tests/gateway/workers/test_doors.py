@@ -14,12 +14,50 @@ from headgate.gateway.workers.doors import Door, doors
 from headgate.gateway.workers.heritage import VARIABLE, Heritage, bequest, inherit
 from headgate.rules.model.place import listening
 
+LISTENS = socket.SOL_SOCKET, socket.SO_ACCEPTCONN
+
 
 def test_each_worker_has_a_socket_of_the_same_port() -> None:
     door = opened("127.0.0.1:0", 3)
 
     assert len({line.fileno() for line in door.lines}) == 3
     assert {f"127.0.0.1:{line.getsockname()[1]}" for line in door.lines} == {door.place}
+    door.remove()
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_somebody_stands_at_each_socket(workers: int) -> None:
+    door = opened("127.0.0.1:0", 3)
+
+    shares = [door.share(slot, workers) for slot in range(workers)]
+
+    assert all(shares)
+    assert sorted(line.fileno() for share in shares for line in share) == sorted(
+        line.fileno() for line in door.lines
+    )
+    door.remove()
+
+
+@pytest.mark.parametrize("wider", ["0.0.0.0:{}", ":{}", "localhost:{}"])
+def test_the_port_of_a_door_that_is_known_may_be_another_doors(wider: str) -> None:
+    known = opened("127.0.0.1:0", 2)
+    address = wider.format(known.port)
+
+    (door,) = doors([(address, listening(address))], 2, [known])
+
+    assert (door.port, len(door.lines)) == (known.port, 2)
+    # Nobody has to wait there for workers that may never be.
+    assert not any(line.getsockopt(*LISTENS) for line in door.lines)
+    known.remove()
+    door.remove()
+
+
+def test_a_door_is_known_by_where_it_is_as_well() -> None:
+    known = opened("127.0.0.1:0", 1)
+
+    (door,) = doors([(known.place, listening(known.place))], 1, [known])
+
+    assert (door, door.address) == (known, known.place)
     door.remove()
 
 
@@ -58,10 +96,10 @@ def test_all_workers_have_one_socket_of_the_file_system(tmp_path: Path) -> None:
     path = tmp_path / "web.sock"
     door = opened(f"unix:{path}", 3)
 
-    assert door.line(0) is door.line(2)
+    assert door.share(0, 3) == door.share(2, 3) == door.lines
     assert (door.place, path.is_socket()) == (f"unix:{path}", True)
     # Who listened on it has closed it already.
-    door.line(0).close()
+    door.lines[0].close()
     door.remove()
     assert not path.exists()
 
@@ -108,7 +146,7 @@ def test_a_socket_that_was_given_stays(tmp_path: Path) -> None:
 
 def test_what_was_begun_is_undone_where_one_place_is_taken(tmp_path: Path) -> None:
     taken = opened("127.0.0.1:0", 1)
-    taken.line(0).listen()
+    taken.lines[0].listen()
     places = [f"unix:{tmp_path / 'web.sock'}", taken.place]
 
     with pytest.raises(OSError, match=r"^cannot listen on "):

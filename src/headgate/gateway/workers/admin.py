@@ -62,7 +62,7 @@ class Admin:
     async def open(self) -> None:
         """Answer from now on."""
         # Not start_unix_server: that may remove the file of a socket which others still have.
-        self._server = await asyncio.start_server(self._meet, sock=self.door.line(0))
+        self._server = await asyncio.start_server(self._meet, sock=self.door.lines[0])
 
     def close(self) -> None:
         """Answer no more."""

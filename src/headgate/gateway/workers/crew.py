@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 from collections.abc import Sequence
 from typing import Any
 
@@ -38,10 +39,12 @@ class Stillborn(Exception):
 class Post:
     """A worker's place: whoever stands there listens on its sockets."""
 
-    def __init__(self, book: Rulebook, slot: int, doors: Sequence[Door], clock: Clock) -> None:
+    def __init__(
+        self, book: Rulebook, slot: int, lines: Sequence[Sequence[socket.socket]], clock: Clock
+    ) -> None:
         self._book = book
         self._slot = slot
-        self._lines = [door.line(slot) for door in doors]
+        self._lines = lines
         self._clock = clock
         self._closing = False
         self._task: asyncio.Task[None] | None = None
@@ -160,7 +163,10 @@ class Crew:
     """All workers of a gateway."""
 
     def __init__(self, book: Rulebook, doors: Sequence[Door], count: int, clock: Clock) -> None:
-        self.posts = [Post(book, slot, doors, clock) for slot in range(count)]
+        self.posts = [
+            Post(book, slot, [door.share(slot, count) for door in doors], clock)
+            for slot in range(count)
+        ]
         self._book = book
         self._clock = clock
         self._rounds: asyncio.Task[None] | None = None

@@ -5,7 +5,9 @@ never lets go of them: what waits at the socket of a worker that died is taken i
 and a new master inherits them with what waits there. The first listens at once, so that nobody
 else has the place; the others when their workers are up, so that nobody waits there for long.
 
-A socket of the file system, or one that somebody else has opened, is one for all workers.
+A socket of the file system, or one that somebody else has opened, is one for all workers. Where a
+new master has fewer workers than there are sockets, they have several each: what waits at a socket
+where nobody stands is lost.
 """
 
 from __future__ import annotations
@@ -42,17 +44,21 @@ class Door:
         host, port = self.lines[0].getsockname()[:2]
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
-    def line(self, slot: int) -> socket.socket:
-        """The socket of a worker."""
-        return self.lines[slot % len(self.lines)]
+    @property
+    def port(self) -> int:
+        """Its port; 0 for a socket of the file system."""
+        return 0 if self.path else int(self.lines[0].getsockname()[1])
+
+    def share(self, slot: int, workers: int) -> list[socket.socket]:
+        """The sockets of one of so many workers, so that somebody stands at each."""
+        return self.lines[slot::workers] or [self.lines[slot % len(self.lines)]]
 
     def widen(self, place: Place, workers: int) -> None:
         """Have a socket for each of so many workers, if there can be several."""
         if self.path or self.given:
             return
-        port = self.lines[0].getsockname()[1]
         while len(self.lines) < workers:
-            self.lines.append(bind(place._replace(port=port)))
+            self.lines.append(bind(place._replace(port=self.port)))
 
     def close(self) -> None:
         """Keep them open no more; whoever else does is not concerned."""
@@ -75,11 +81,13 @@ def doors(places: Iterable[tuple[str, Place]], workers: int, known: Sequence[Doo
     rest = [*known]
     try:
         for address, place in places:
-            found = next((door for door in rest if door.address == address), None)
+            there = {address, str(place)}
+            found = next((door for door in rest if there & {door.address, door.place}), None)
             if found is None:
-                found = fresh(address, place)
+                found = fresh(address, place, known)
             else:
                 rest.remove(found)
+                found.address = address
             made.append(found)
             found.widen(place, workers)
     except OSError:
@@ -90,9 +98,12 @@ def doors(places: Iterable[tuple[str, Place]], workers: int, known: Sequence[Doo
     return made
 
 
-def fresh(address: str, place: Place) -> Door:
-    """A door where there was none; nobody else may have one there."""
+def fresh(address: str, place: Place, known: Iterable[Door] = ()) -> Door:
+    """A door where there was none; nobody else may have one there, but those that are known."""
     try:
+        if place.port and place.port in [door.port for door in known]:
+            # As of 127.0.0.1:80 and :80. It listens when its workers do: the known one serves yet.
+            return Door(address, [bind(place)])
         vacant(place)
         return Door(address, [claim(place)])
     except OSError as problem:

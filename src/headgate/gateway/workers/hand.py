@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import os
 import signal
 import socket
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import chain, count
 from typing import Any
 
 from headgate.gateway.workers.channel import Channel
@@ -34,19 +34,21 @@ class Hand:
         self._process = process
         self._channel = channel
         self._book = book
-        self._numbers = itertools.count()
+        self._numbers = count()
         self._asked: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self.up, self.silent = False, 0
         self.reason = ""
 
     @classmethod
-    async def start(cls, book: Rulebook, slot: int, lines: Sequence[socket.socket]) -> Hand:
-        """Start a worker that listens on these sockets, by this book; it is not up yet."""
+    async def start(
+        cls, book: Rulebook, slot: int, lines: Sequence[Sequence[socket.socket]]
+    ) -> Hand:
+        """Start a worker that listens on these sockets of each door; it is not up yet."""
         mine, theirs = socket.socketpair()
-        numbers = [line.fileno() for line in lines]
+        numbers = [[line.fileno() for line in some] for some in lines]
         # Nothing that lies in the folder one happens to be in is imported.
         command = (sys.executable, "-P", "-m", MODULE, str(theirs.fileno()))
-        passed = (theirs.fileno(), *numbers)
+        passed = (theirs.fileno(), *chain(*numbers))
         signal.pthread_sigmask(signal.SIG_BLOCK, HELD)
         try:
             process = await asyncio.create_subprocess_exec(*command, pass_fds=passed)

@@ -28,6 +28,11 @@ class Heritage:
     admin: Door | None = None
     line: socket.socket | None = None
 
+    @property
+    def every(self) -> tuple[Door, ...]:
+        """All doors."""
+        return self.doors if self.admin is None else (*self.doors, self.admin)
+
 
 def inherit(environment: MutableMapping[str, str], addresses: Sequence[str]) -> Heritage:
     """What is left to this process, which listens on these addresses.
@@ -46,14 +51,16 @@ def inherit(environment: MutableMapping[str, str], addresses: Sequence[str]) -> 
 
 def bequest(heritage: Heritage) -> tuple[str, list[int]]:
     """What a successor is told in its environment, and the numbers of the files it inherits."""
-    doors = [*heritage.doors, *([heritage.admin] if heritage.admin is not None else [])]
     line = -1 if heritage.line is None else heritage.line.fileno()
     plain = {
         "doors": [spelled(door) for door in heritage.doors],
         "admin": None if heritage.admin is None else spelled(heritage.admin),
         "line": line,
     }
-    return json.dumps(plain), [line, *(one.fileno() for door in doors for one in door.lines)]
+    return json.dumps(plain), [
+        line,
+        *(one.fileno() for door in heritage.every for one in door.lines),
+    ]
 
 
 def bequeathed(said: str) -> Heritage:

@@ -152,16 +152,12 @@ class Master:
         if channel is not None:
             channel.send(up=True)
             await channel.close()
-        for door in heritage.doors:
-            if door not in self.doors:
+        for door in heritage.every:
+            if door not in self._heritage.every:
                 door.remove()
         notify(os.environ, "READY=1")
 
     def _open(self, heritage: Heritage) -> None:
-        # Those that were left decide how many workers there are at least: what waits at a socket
-        # where nobody stands is lost.
-        left = [len(door.lines) for door in heritage.doors]
-        self.workers = max([self.workers, *left])
         if self.workers > 1:
             self.orders = self.orders.sharing()
             self.rules = self.orders.origin.amend(self._text).rules()
@@ -210,8 +206,7 @@ class Master:
     async def _bequeath(self) -> None:
         logger.info("a new master starts")
         try:
-            admin = None if self.admin is None else self.admin.door
-            pid = await beget(Heritage(tuple(self.doors), admin), self._made)
+            pid = await beget(self._heritage, self._made)
         except OSError as problem:
             logger.error("a new master cannot be started: %s", problem)  # noqa: TRY400 - no trace
             pid = 0
@@ -225,6 +220,11 @@ class Master:
         if self.admin is not None:
             self.admin.close()
         self.drain()
+
+    @property
+    def _heritage(self) -> Heritage:
+        # What a successor finds open.
+        return Heritage(tuple(self.doors), None if self.admin is None else self.admin.door)
 
     async def _finish(self) -> None:
         try:

@@ -62,8 +62,8 @@ async def serve(line: socket.socket) -> bool:
     orders = Orders.heard(first["orders"])
     journal.keep(orders.quiet, first["slot"])
     origin = Standing(orders.origin, rulebook.heard(first["text"]), teller(channel))
-    lines = [socket.socket(fileno=number) for number in first["sockets"]]
-    sockets = [*zip(rulebook.terms(first["listen"]), lines, strict=True)]
+    several = zip(rulebook.terms(first["listen"]), first["sockets"], strict=True)
+    sockets = [(one, socket.socket(fileno=number)) for one, some in several for number in some]
     try:
         gateway = Gateway(origin, store=orders.store, sockets=sockets, watch=orders.watch)
         await gateway.start()
