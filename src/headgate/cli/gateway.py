@@ -76,8 +76,9 @@ def gateway(
 ) -> None:  # fmt: skip
     """Let requests through to the services behind, as the rules in FILE say.
 
-    SIGTERM or Ctrl-C finishes what is under way, SIGHUP reads the rules again, SIGUSR2 starts anew
-    and turns nobody away. Ends with 0, with 1 if it cannot start, with 2 if the rules are broken.
+    SIGTERM or Ctrl-C finishes what is under way, SIGHUP reads the rules again, SIGUSR1 opens the
+    audit's file again, SIGUSR2 starts anew and turns nobody away. Ends with 0, with 1 if it cannot
+    start, with 2 if the rules are broken.
     """
     try:
         from headgate.gateway.workers.orders import Orders  # noqa: PLC0415 - takes a while to load

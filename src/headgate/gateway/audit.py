@@ -37,11 +37,7 @@ class Audit:
         # No other process, and none after a restart, gives the same names.
         self._prefix = secrets.token_hex(5)
         self._suppressed = 0
-        self._file: IO[str] | None = None
-        if terms.file == "-":
-            self._file = sys.stdout
-        elif terms.file:
-            self._file = open(terms.file, "a", encoding="utf-8", buffering=1)  # noqa: SIM115
+        self._file = opened(terms.file)
 
     def name(self) -> str:
         """A name for a decision, which no other has."""
@@ -72,6 +68,16 @@ class Audit:
             self._suppressed = 0
         self._put(json.dumps(said))
 
+    def reopen(self) -> None:
+        """Write to what the file's name stands for now, as after somebody has renamed the file."""
+        try:
+            file = opened(self.terms.file)
+        except OSError as problem:
+            logger.warning("the audit file cannot be opened again: %s", problem)
+            return
+        self.close()
+        self._file = file
+
     def close(self) -> None:
         """Close the file."""
         if self._file is not None and self._file is not sys.stdout:
@@ -88,3 +94,10 @@ class Audit:
             self._file.flush()
         except (OSError, ValueError) as problem:
             logger.warning("the audit file cannot be written: %s", problem)
+
+
+def opened(name: str) -> IO[str] | None:
+    """What lines are written to; nothing if the logger is to have them."""
+    if name == "-":
+        return sys.stdout
+    return open(name, "a", encoding="utf-8", buffering=1) if name else None

@@ -122,6 +122,10 @@ class Gateway:
             "upstreams": self._delta.status(),
         }
 
+    def reopen(self) -> None:
+        """Begin the audit's file anew, where it has been renamed."""
+        self._audit.reopen()
+
     async def drain(self, grace: float) -> None:
         """Take no more requests, and answer those under way, for at most `grace` seconds."""
         for listener in self._listeners:

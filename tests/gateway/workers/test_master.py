@@ -99,6 +99,22 @@ def test_a_worker_that_falls_again_and_again_is_waited_for(single: Process) -> N
     assert "replaced at once" in single.log
 
 
+def test_a_file_of_refusals_that_was_renamed_is_begun_anew(service: Service) -> None:
+    text = rules(service, 2).replace("100/min", "1/h") + "  audit: {file: FOLDER/refused.log}\n"
+    with Process(text) as process:
+        current, former = process.folder / "refused.log", process.folder / "refused.log.1"
+        until(lambda: refusing(process) and current.read_text(), "a refusal that is written")
+        current.rename(former)
+
+        process.signal(signal.SIGUSR1)
+
+        until(current.exists, "a new file")
+        until(lambda: refusing(process) and current.read_text(), "a refusal in the new file")
+        assert former.read_text()
+        assert process.ask("GET /health", token="").status == 200
+        assert [worker["restarts"] for worker in process.workers] == [0, 0]
+
+
 def test_it_listens_where_systemd_does(service: Service) -> None:
     plain = rules(service, 1).replace(', "unix:FOLDER/web.sock"', "")
     with Process(plain, start=("-c", ACTIVATE)) as process, Talk(process.port) as talk:
@@ -107,6 +123,14 @@ def test_it_listens_where_systemd_does(service: Service) -> None:
 
     assert answer is not None
     assert answer.status == 200
+
+
+def refusing(process: Process) -> bool:
+    """Whether one who comes now is refused."""
+    with Talk(process.port) as talk:
+        talk.send(ASK % b"/exact")
+        answer = talk.hear()
+    return answer is not None and answer.status == 429
 
 
 def refused(port: int) -> bool:

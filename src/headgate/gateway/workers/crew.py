@@ -206,6 +206,11 @@ class Crew:
             self._book.text = before
         return said
 
+    def reopen(self) -> None:
+        """Have all begin their files anew, also those who are about to be up."""
+        for hand in self._hands:
+            hand.tell("reopen")
+
     def retire(self) -> None:
         """Replace nobody any more."""
         for post in self.posts:

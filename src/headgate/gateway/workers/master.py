@@ -2,6 +2,7 @@
 
     SIGTERM, SIGINT   finish what is under way, and end; a second SIGINT ends at once
     SIGHUP            read the rules again
+    SIGUSR1           begin the audit's file anew, as after it has been renamed
     SIGUSR2           start a new master on the same sockets, and end when that serves
 
 It serves nobody itself, so there is nothing that a client could do to it.
@@ -187,6 +188,7 @@ class Master:
         loop.add_signal_handler(signal.SIGTERM, self.drain)
         loop.add_signal_handler(signal.SIGINT, self._interrupt)
         loop.add_signal_handler(signal.SIGHUP, self._refresh)
+        loop.add_signal_handler(signal.SIGUSR1, self._reopen)
         loop.add_signal_handler(signal.SIGUSR2, self._succeed)
 
     def _interrupt(self) -> None:
@@ -198,6 +200,10 @@ class Master:
     def _refresh(self) -> None:
         if not self.draining:
             self._begin(self.reload())
+
+    def _reopen(self) -> None:
+        if self._starting.done():
+            self.crew.reopen()
 
     def _succeed(self) -> None:
         if self._heir is None and not self.draining and self._starting.done():

@@ -129,6 +129,8 @@ class Duty:
                 self._begin(self._tell(said["id"]))
             elif order == "reload":
                 self._begin(self._reload(said["id"], rulebook.heard(said["text"])))
+            elif order == "reopen":
+                self._gateway.reopen()
             elif order == "drain":
                 self._begin(self._drain(said["grace"]))
             else:
