@@ -7,7 +7,7 @@ import errno
 import logging
 import socket
 import struct
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Coroutine
 from contextlib import suppress
 from typing import Any
 
@@ -22,6 +22,7 @@ from headgate.gateway.upstreams.server import Server
 from headgate.gateway.valve import Valve
 from headgate.gateway.way import LONGEST, REMEMBERED, Way
 from headgate.gateway.wire.exchange import NONE, Exchange
+from headgate.gateway.wire.heads import teller
 from headgate.gateway.wire.names import MEANINGS
 from headgate.gateway.wire.outlet import Outlet
 from headgate.measures import MILLION
@@ -286,18 +287,6 @@ class Errands:
             entry.complete = True
         work = self.desk.keeper.leave(entry, status, teller(exchange.told), exchange.size)
         self.begin(None, work)
-
-
-def teller(head: bytes) -> Callable[[str], str]:
-    """A function that says the headers of an answer by their names."""
-
-    def header(name: str) -> str:
-        wanted = name.encode("latin-1")
-        lines = [line.partition(b": ") for line in head.split(b"\r\n")]
-        found = [value for word, _, value in lines if word.lower() == wanted]
-        return b", ".join(found).decode("latin-1")
-
-    return header
 
 
 def nobody(source: object) -> str:

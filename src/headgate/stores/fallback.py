@@ -181,8 +181,7 @@ class Fallback:
             # It has happened already, whatever is left; what is given back is owed no longer.
             with OWING[0]:
                 back = min(self._owed.get(key, 0), max(0, -cost))
-                if back:
-                    self._owed[key] -= back
+                note(self._owed, key, -back)
                 note(self._debits, key, cost + back)
         elif decision and verb in SPENDING and not unknown:
             self._owe(key, cost)
@@ -239,8 +238,7 @@ class Fallback:
     def _debts(self, now: int) -> tuple[int, list[tuple[str, int]]]:
         # What was let in here and is not forgotten yet, by the share's own measure.
         with OWING[0]:
-            owed, self._owed = self._owed, {}
-            debits, self._debits = self._debits, {}
+            owed, debits, self._owed, self._debits = self._owed, self._debits, {}, {}
         self._round += 1
         for key, units in owed.items():
             most = self.limits[0].limit

@@ -1,6 +1,8 @@
-"""Heads: the beginning of a request as it is told to a server."""
+"""Heads: that of a request as it is told to a server, and that of an answer as rules ask of it."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from headgate.gateway.wire.exchange import CHUNKED, Exchange
 from headgate.gateway.wire.scroll import Scroll
@@ -33,3 +35,15 @@ def compose(exchange: Exchange, target: bytes, host: bytes, scroll: Scroll) -> b
         scroll.line(b"upgrade", exchange.upgrade)
     scroll.add(END)
     return scroll.take()
+
+
+def teller(head: bytes) -> Callable[[str], str]:
+    """A function that says the headers of an answer by their names."""
+
+    def header(name: str) -> str:
+        wanted = name.encode("latin-1")
+        lines = [line.partition(b": ") for line in head.split(b"\r\n")]
+        found = [value for word, _, value in lines if word.lower() == wanted]
+        return b", ".join(found).decode("latin-1")
+
+    return header

@@ -101,8 +101,7 @@ class Ruling:
         self.tally: Tally = shelf.thing(era, "tally", rule.name, None, Tally)
         # Where every key goes, once it is known, if neither plans nor overrides tell them apart.
         self.main: Lane | None = None
-        # What is told to who is banned, and to a request without a key.
-        self.banned = None if rule.deny is None else Refusal("denied", rule, rule.deny.status)
+        # What a request without a key is told.
         self.keyless = Refusal("key", rule, rule.empty_key_status)
 
     def lane(self, plan: str, key: str) -> Lane | None:
@@ -127,9 +126,10 @@ class Ruling:
 
     def bar(self, key: str) -> Refusal | None:
         """Why a request of this key is refused without counting: it is banned, or has no key."""
-        if self.banned is not None:
-            return self.banned
-        return None if self.rule.empty_key != "deny" or self.counts(key) else self.keyless
+        rule = self.rule
+        if rule.deny is not None:
+            return Refusal("denied", rule, rule.deny.status)
+        return None if rule.empty_key != "deny" or self.counts(key) else self.keyless
 
     def counts(self, key: str) -> bool:
         """Whether this is a key, or who has none counts as one of those."""
