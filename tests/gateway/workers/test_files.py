@@ -23,21 +23,21 @@ def test_all_workers_together_say_once_that_they_may_open_too_few(service: Servi
         said = [line.partition(" WARNING ")[2] for line in process.log.splitlines()]
 
     assert [*filter(None, said)] == [
-        "limits.connections is 10000, for which a worker needs 20300 files, and it may open 1000; "
-        "raise the limit (LimitNOFILE=20300, --ulimit nofile=20300), or write connections: 350"
+        "limits.connections is 10000, for which a worker needs up to 20300 files, and it may open "
+        "1000; raise the limit (LimitNOFILE=20300, --ulimit nofile=20300), or write connections: 350"
     ]
 
 
 def test_as_many_as_it_says_are_not_too_many() -> None:
     with allowed(900):
-        said = [shortage(connections) for connections in (299, 300, 301)]
+        said = [shortage(connections) for connections in (300, 600, 601)]
 
     assert said[:2] == ["", ""]
     assert said[2].endswith(", or write connections: 300")
 
 
 def test_where_there_is_no_room_for_any_none_is_advised() -> None:
-    with allowed(301):
+    with allowed(300):
         said = shortage(1)
 
     assert said.endswith("; raise the limit (LimitNOFILE=302, --ulimit nofile=302)")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import resource
 
-# A request under way has two connections, and each is a file; so many are open besides.
+# A client is a file, and a request under way another; so many are open besides.
 SPARE = 300
 
 
@@ -15,17 +15,17 @@ def stretch() -> None:
 
 
 def shortage(connections: int) -> str:
-    """What is wrong, and would be right, where that is too few for so many clients; else nothing.
+    """What is wrong, and would be right, where so many clients cannot even connect; else nothing.
 
     Who runs out of files takes in nobody, and reaches no server for those who are in.
     """
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     wanted = 2 * connections + SPARE
-    if most >= wanted or most == resource.RLIM_INFINITY:
+    if most >= connections + SPARE or most == resource.RLIM_INFINITY:
         return ""
     room = (most - SPARE) // 2
     less = f", or write connections: {room}" if room > 0 else ""
     return (
-        f"limits.connections is {connections}, for which a worker needs {wanted} files, and it may "
-        f"open {most}; raise the limit (LimitNOFILE={wanted}, --ulimit nofile={wanted}){less}"
+        f"limits.connections is {connections}, for which a worker needs up to {wanted} files, and "
+        f"it may open {most}; raise the limit (LimitNOFILE={wanted}, --ulimit nofile={wanted}){less}"
     )
