@@ -23,8 +23,9 @@ def test_all_workers_together_say_once_that_they_may_open_too_few(service: Servi
         said = [line.partition(" WARNING ")[2] for line in process.log.splitlines()]
 
     assert [*filter(None, said)] == [
-        "limits.connections is 10000, for which a worker needs up to 20300 files, and it may open "
-        "1000; raise the limit (LimitNOFILE=20300, --ulimit nofile=20300), or write connections: 350"
+        "limits.connections is 10000, for which a worker needs up to 20300 files, and it may "
+        "open 1000; raise the limit (LimitNOFILE=20300, --ulimit nofile=20300), "
+        "or write connections: 350"
     ]
 
 

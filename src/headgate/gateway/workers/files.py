@@ -27,5 +27,6 @@ def shortage(connections: int) -> str:
     less = f", or write connections: {room}" if room > 0 else ""
     return (
         f"limits.connections is {connections}, for which a worker needs up to {wanted} files, and "
-        f"it may open {most}; raise the limit (LimitNOFILE={wanted}, --ulimit nofile={wanted}){less}"
+        f"it may open {most}; raise the limit "
+        f"(LimitNOFILE={wanted}, --ulimit nofile={wanted}){less}"
     )
