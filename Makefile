@@ -135,7 +135,7 @@ $(TOOLS): pyproject.toml | $(PACKAGE)
 $(BENCH)/.package: $(SOURCES) benchmarks/requirements.txt
 	test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
 	@rm -rf build/lib* build/bdist*
-	$(BENCH)/bin/python $(PIP) . -r benchmarks/requirements.txt
+	$(BENCH)/bin/python $(PIP) ".[gateway]" -r benchmarks/requirements.txt
 	@{ command -v redis-server && command -v wrk && command -v nginx && command -v haproxy; } >/dev/null || \
 	  { apt-get update -qq && apt-get install -y -qq --no-install-recommends $(DEBIAN) haproxy; } >/dev/null 2>&1 || \
 	  echo "Not all of $(DEBIAN) haproxy is here, and it cannot be installed: what needs it is not measured."
