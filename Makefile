@@ -53,7 +53,7 @@ FORMLESS := $(addprefix --ignore tests/,servers permits pacer retry adaptive gua
 	$(addprefix rules/,clients documents matching model review watch) \
 	$(addprefix adapters/,asgi django fastapi flask grpc outgoing wsgi) \
 	$(addprefix adapters/test_,annex.py finders.py gone.py keyless.py stale.py switch.py) \
-	gateway/upstreams gateway/workers \
+	gateway/upstreams workers \
 	cli examples testing/test_trial.py \
 	conformance/test_differential.py conformance/test_laws.py limiter/test_types.py)
 

@@ -27,7 +27,7 @@ DIRECTIVES = {
 }
 # What strangers send must not be answered with what lies behind None in memory, if ever something
 # is missing: here it is looked for at each step, and an exception. Elsewhere that costs too much.
-CAREFUL = SOURCE / "headgate" / "gateway"
+CAREFUL = [SOURCE / "headgate" / part for part in ("wire", "gateway", "service")]
 
 
 def extensions() -> list[Extension]:
@@ -64,7 +64,7 @@ def translated() -> list[Extension]:
             [
                 Extension(dotted(path), [path.as_posix()])
                 for path in typed
-                if path.is_relative_to(CAREFUL) == careful
+                if any(path.is_relative_to(part) for part in CAREFUL) == careful
             ],
             include_path=[SOURCE.as_posix()],
             build_dir="build",

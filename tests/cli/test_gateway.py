@@ -22,8 +22,8 @@ from click.testing import CliRunner
 
 from headgate.cli.program import program
 from headgate.rules.model.rules import Rules
-from tests.gateway.workers.process import Process
 from tests.servers.waiting import until
+from tests.workers.process import Process
 
 RULES = """\
 version: 1

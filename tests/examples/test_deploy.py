@@ -22,9 +22,9 @@ import pytest
 from click.testing import CliRunner
 
 from headgate.cli.program import program
-from headgate.gateway.workers.doors import doors
 from headgate.rules.model.place import listening
 from headgate.rules.model.rules import Rules
+from headgate.workers.doors import doors
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"

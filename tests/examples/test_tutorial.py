@@ -14,8 +14,8 @@ from shutil import which
 
 import headgate
 from headgate import SharedStore
-from headgate.gateway.workers.orders import Orders
 from headgate.rules.model.rules import Rules
+from headgate.workers.orders import Orders
 from tests.examples.pages import Step, blocks, steps
 from tests.servers.keeper import keeper
 from tests.servers.waiting import until

@@ -19,9 +19,9 @@ from tests.gateway.backing import Backing
 from tests.gateway.running import Running
 from tests.gateway.staging import Stage, plan
 from tests.gateway.talking import Answer, Talk
-from tests.gateway.workers.service import Service
 from tests.servers.launch import Server
 from tests.servers.waiting import until
+from tests.workers.service import Service
 
 NEAR = {"trusted_proxies": "127.0.0.1/32"}
 MILLION = 1_000_000

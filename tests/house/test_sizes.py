@@ -41,9 +41,9 @@ LONG_MODULES = {
     "src/headgate/breakers/breaker.py": "a call and its breaker are one C unit, so that they reach "
     "each other without Python",
     "src/headgate/gateway/desk.py": "one class that is one C unit, called for every request",
-    "src/headgate/gateway/wire/inlet.py": "one class that is one C unit, called for every header",
-    "src/headgate/gateway/wire/pipe.py": "one class that is one C unit, called for every read",
-    "src/headgate/gateway/wire/outlet.py": "one class that is one C unit, called for every header",
+    "src/headgate/wire/inlet.py": "one class that is one C unit, called for every header",
+    "src/headgate/wire/pipe.py": "one class that is one C unit, called for every read",
+    "src/headgate/wire/outlet.py": "one class that is one C unit, called for every header",
     "src/headgate/stores/flat/table.py": "one class that is one C unit, so that its parts call "
     "each other without Python",
 }

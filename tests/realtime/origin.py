@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.gateway.workers.process import TOKEN, Process
 from tests.servers.keeper import keeper
 from tests.servers.waiting import until
+from tests.workers.process import TOKEN, Process
 
 PROGRAM = Path(__file__).with_name("origin_process.py")
 

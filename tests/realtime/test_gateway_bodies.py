@@ -20,10 +20,10 @@ from tests.gateway.backing import Backing
 from tests.gateway.staging import plan as staged
 from tests.gateway.streams import digest, download, upload
 from tests.gateway.test_bodies import stand
-from tests.gateway.workers.process import Process
 from tests.realtime.conftest import Figures
 from tests.realtime.origin import Origin, forget, peak, plan, worker
 from tests.realtime.origin_process import BLANK, BLOCK, LENGTH
+from tests.workers.process import Process
 
 MIB, GIB = 1 << 20, 1 << 30
 MOST = 64 * MIB

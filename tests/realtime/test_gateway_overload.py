@@ -21,12 +21,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.gateway.workers.process import Process
 from tests.realtime.conftest import Figures
 from tests.realtime.machine import Machine
 from tests.realtime.origin import Origin, plan, worker
 from tests.realtime.rush import Rush, Visit, anyhow, evenly, part
 from tests.servers.waiting import until
+from tests.workers.process import Process
 
 PLACES, WORK = 8, 0.04
 LOAD = 5

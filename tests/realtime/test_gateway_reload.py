@@ -23,11 +23,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.gateway.workers.process import Process
 from tests.realtime.conftest import Figures
 from tests.realtime.origin import Origin, plan
 from tests.realtime.rush import Rush, Visit, evenly, part
 from tests.servers.waiting import until
+from tests.workers.process import Process
 
 RATE, CLIENTS, PLACES = 300, 20, 8
 # For each unit of scale, so many seconds and changes; and where there is little time.

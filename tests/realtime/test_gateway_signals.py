@@ -14,11 +14,11 @@ from typing import NamedTuple
 import pytest
 
 from headgate.rules.model.rules import Rules
-from tests.gateway.workers.load import Load
-from tests.gateway.workers.process import Process, gone
 from tests.realtime.conftest import Figures
 from tests.realtime.origin import Origin, plan
 from tests.servers.waiting import until
+from tests.workers.load import Load
+from tests.workers.process import Process, gone
 
 MANY = 300
 NOWHERE = "http://127.0.0.1:9"

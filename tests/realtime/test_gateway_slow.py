@@ -17,13 +17,13 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.gateway.workers.process import Process
 from tests.realtime.conftest import Figures
 from tests.realtime.machine import Lull
 from tests.realtime.origin import Origin, files, most, plan, worker
 from tests.realtime.rush import Rush, Visit, evenly, part
 from tests.servers.keeper import keeper
 from tests.servers.waiting import until
+from tests.workers.process import Process
 
 PROGRAM = Path(__file__).with_name("snails_process.py")
 RATE = 200

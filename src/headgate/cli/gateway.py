@@ -11,8 +11,8 @@ from headgate.cli.check import broken
 from headgate.errors import HeadgateError, RulesError
 
 if TYPE_CHECKING:
-    from headgate.gateway.workers.master import Master
-    from headgate.gateway.workers.orders import Orders
+    from headgate.workers.master import Master
+    from headgate.workers.orders import Orders
 
 GOOD, FAILED = 0, 1
 DAY = 86_400
@@ -81,7 +81,7 @@ def gateway(
     start, with 2 if the rules are broken.
     """
     try:
-        from headgate.gateway.workers.orders import Orders  # noqa: PLC0415 - takes a while to load
+        from headgate.workers.orders import Orders  # noqa: PLC0415 - takes a while to load
 
         orders = Orders(
             file, listen, store, watch=watch, drain=drain, quiet=quiet, token_file=token_file
@@ -97,9 +97,9 @@ def gateway(
 
 def serve(orders: Orders, workers: int | None) -> int:
     """Serve until it is told to end."""
-    from headgate.gateway.workers import journal  # noqa: PLC0415 - as above
-    from headgate.gateway.workers.crew import Stillborn  # noqa: PLC0415 - as above
-    from headgate.gateway.workers.master import Master  # noqa: PLC0415 - as above
+    from headgate.workers import journal  # noqa: PLC0415 - as above
+    from headgate.workers.crew import Stillborn  # noqa: PLC0415 - as above
+    from headgate.workers.master import Master  # noqa: PLC0415 - as above
 
     journal.keep(orders.quiet)
     try:

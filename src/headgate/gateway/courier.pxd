@@ -1,6 +1,6 @@
 # C types of courier.py, for Cython.
 cimport cython
-from headgate.gateway.wire.exchange cimport Exchange
+from headgate.wire.exchange cimport Exchange
 
 
 @cython.final

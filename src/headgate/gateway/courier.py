@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Generator
 from typing import Any
 
-from headgate.gateway.wire.exchange import Exchange
+from headgate.wire.exchange import Exchange
 
 
 class Courier:

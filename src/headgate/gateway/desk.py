@@ -12,15 +12,15 @@ from typing import Any
 from headgate.gateway.courier import Courier
 from headgate.gateway.visitor import Envoy, Visitor
 from headgate.gateway.way import Way
-from headgate.gateway.wire.exchange import Exchange
-from headgate.gateway.wire.house import House
-from headgate.gateway.wire.lines import CLOSE, CONTINUE, KEEP, LINES
-from headgate.gateway.wire.names import untied
-from headgate.gateway.wire.phases import ANSWERING, TUNNEL, WAITING
-from headgate.gateway.wire.scroll import Scroll
 from headgate.rules.live.entry import Entry
 from headgate.rules.live.ferry import Ferry
 from headgate.window import FAILURE, SUCCESS
+from headgate.wire.exchange import Exchange
+from headgate.wire.house import House
+from headgate.wire.lines import CLOSE, CONTINUE, KEEP, LINES
+from headgate.wire.names import untied
+from headgate.wire.phases import ANSWERING, TUNNEL, WAITING
+from headgate.wire.scroll import Scroll
 
 
 class Desk:

@@ -10,10 +10,10 @@ from ipaddress import ip_address
 from typing import Any
 
 from headgate.gateway.upstreams.server import Server
-from headgate.gateway.wire.house import House
-from headgate.gateway.wire.outlet import Outlet
-from headgate.gateway.wire.pipe import Pipe
-from headgate.gateway.wire.wheel import Wheel
+from headgate.wire.house import House
+from headgate.wire.outlet import Outlet
+from headgate.wire.pipe import Pipe
+from headgate.wire.wheel import Wheel
 
 # So much is kept for a server that does not take it in, before its client is made to wait.
 HIGH = 262_144

@@ -21,14 +21,14 @@ from headgate.gateway.origins import relay
 from headgate.gateway.upstreams.server import Server
 from headgate.gateway.valve import Valve
 from headgate.gateway.way import LONGEST, REMEMBERED, Way
-from headgate.gateway.wire.exchange import NONE, Exchange
-from headgate.gateway.wire.heads import teller
-from headgate.gateway.wire.names import MEANINGS
-from headgate.gateway.wire.outlet import Outlet
 from headgate.measures import MILLION
 from headgate.rules.live.entry import Entry
 from headgate.rules.live.visit import GONE
 from headgate.window import FAILURE, TIMEOUT
+from headgate.wire.exchange import NONE, Exchange
+from headgate.wire.heads import teller
+from headgate.wire.names import MEANINGS
+from headgate.wire.outlet import Outlet
 
 logger = logging.getLogger("headgate.gateway")
 

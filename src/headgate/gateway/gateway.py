@@ -21,10 +21,8 @@ from headgate.gateway.delta import Delta
 from headgate.gateway.desk import Desk
 from headgate.gateway.dialer import Dialer
 from headgate.gateway.errands import Errands
-from headgate.gateway.listening import Listener, bind
+from headgate.gateway.listening import Listener
 from headgate.gateway.lobby import Lobby
-from headgate.gateway.wire.house import House
-from headgate.gateway.wire.wheel import Wheel
 from headgate.measures import FOREVER, MILLION
 from headgate.rules.live.gatekeeper import AsyncGatekeeper
 from headgate.rules.live.lodge import Source, read
@@ -32,6 +30,9 @@ from headgate.rules.model.gateway import Gateway as Terms
 from headgate.rules.model.listen import Listen
 from headgate.rules.model.rules import Rules
 from headgate.rules.watch.watcher import Watcher
+from headgate.wire.berth import bind
+from headgate.wire.house import House
+from headgate.wire.wheel import Wheel
 
 logger = logging.getLogger("headgate.gateway")
 

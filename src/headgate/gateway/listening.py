@@ -3,63 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import logging
-import os
 import socket
 import ssl
-import stat
-from contextlib import suppress
 from typing import Any
 
-from headgate.gateway.bell import Bell
 from headgate.gateway.desk import Desk
-from headgate.gateway.handshake import Handshake
 from headgate.gateway.porch import Porch
-from headgate.gateway.threshold import Threshold
-from headgate.gateway.wire.house import House
-from headgate.gateway.wire.inlet import Inlet
-from headgate.gateway.wire.pipe import Pipe
-from headgate.gateway.wire.wheel import Wheel
 from headgate.measures import MILLION
-from headgate.rules.model.place import Place
-
-BACKLOG = 2048
-
-
-def bind(place: Place) -> socket.socket:
-    """A socket that is bound to a place, to be listened on; several processes may have one each."""
-    if place.path:
-        line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        # One that a process left behind which is no more.
-        with suppress(FileNotFoundError):
-            if stat.S_ISSOCK(os.stat(place.path).st_mode):
-                os.unlink(place.path)
-        line.bind(place.path)
-    else:
-        line = plug(place)
-        line.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        line.bind((place.host, place.port))
-    line.setblocking(False)
-    return line
-
-
-def plug(place: Place) -> socket.socket:
-    """A socket of the family that a host and a port are of, to be bound to them."""
-    family = socket.AF_INET6 if ":" in place.host or not place.host else socket.AF_INET
-    try:
-        line = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    except OSError as problem:
-        if place.host or problem.errno != errno.EAFNOSUPPORT:
-            raise
-        # Where the kernel has no IPv6, all interfaces are those of IPv4.
-        family = socket.AF_INET
-        line = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    line.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    if family == socket.AF_INET6:
-        # All interfaces are those of both families.
-        line.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, int(bool(place.host)))
-    return line
+from headgate.wire.bell import Bell
+from headgate.wire.berth import BACKLOG, context
+from headgate.wire.handshake import Handshake
+from headgate.wire.house import House
+from headgate.wire.inlet import Inlet
+from headgate.wire.pipe import Pipe
+from headgate.wire.threshold import Threshold
+from headgate.wire.wheel import Wheel
 
 
 class Listener:
@@ -82,7 +41,7 @@ class Listener:
         """Take clients in."""
         self._loop = loop
         if self._listen.tls is not None:
-            self._context = context(self._listen.tls)
+            self._context = context(self._listen.tls, "http/1.1")
         welcome = self._meet
         if self._listen.proxy_protocol:
             self._porch = Porch(self._meet, self._desk, loop)
@@ -135,21 +94,3 @@ class Listener:
         """Hang up on who is no client yet."""
         if self._porch is not None:
             self._porch.clear()
-
-
-def context(tls: Any) -> ssl.SSLContext:
-    """How TLS is spoken to clients."""
-    made = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    try:
-        made.load_cert_chain(tls.certificate, tls.key)
-    except OSError as problem:
-        said = f"tls: {tls.certificate} and {tls.key} are no certificate and its key: {problem}"
-        raise OSError(said) from None
-    if tls.clients:
-        try:
-            made.load_verify_locations(tls.clients)
-        except OSError as problem:
-            raise OSError(f"tls: {tls.clients} has no certificates: {problem}") from None
-        made.verify_mode = ssl.CERT_REQUIRED
-    made.set_alpn_protocols(["http/1.1"])
-    return made

@@ -8,10 +8,10 @@ from typing import Any
 
 from headgate.gateway.desk import Desk
 from headgate.gateway.origins import introduce
-from headgate.gateway.wire.exchange import Exchange
-from headgate.gateway.wire.inlet import Inlet
-from headgate.gateway.wire.phases import BODY, HEAD, IDLE, TUNNEL
 from headgate.rules.live.visit import GONE
+from headgate.wire.exchange import Exchange
+from headgate.wire.inlet import Inlet
+from headgate.wire.phases import BODY, HEAD, IDLE, TUNNEL
 
 # For so many microseconds who has asked nothing may still ask, when all take their leave.
 PARTING = 1_000_000

@@ -1,7 +1,7 @@
 # C types of origins.py, for Cython.
 cimport cython
-from headgate.gateway.wire.exchange cimport Exchange
-from headgate.gateway.wire.inlet cimport Inlet
+from headgate.wire.exchange cimport Exchange
+from headgate.wire.inlet cimport Inlet
 
 
 @cython.locals(said=bytes, proto=bytes)

@@ -7,8 +7,8 @@ is added to those it names.
 from __future__ import annotations
 
 from headgate.adapters.arrivals import Manners
-from headgate.gateway.wire.exchange import Exchange
-from headgate.gateway.wire.inlet import Inlet
+from headgate.wire.exchange import Exchange
+from headgate.wire.inlet import Inlet
 
 
 def introduce(inlet: Inlet, manners: Manners) -> None:

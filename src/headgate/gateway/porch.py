@@ -12,9 +12,9 @@ import socket
 from collections.abc import Callable
 from contextlib import suppress
 
-from headgate.gateway.bell import Bell
 from headgate.gateway.desk import Desk
 from headgate.rules.clients.proxy import LONGEST_BINARY, Proxied, ProxyError, parse
+from headgate.wire.bell import Bell
 
 # How long a proxy may take to say it.
 PATIENCE = 3.0

@@ -1,9 +1,9 @@
 # C types of road.py, for Cython.
 cimport cython
 from headgate.gateway.upstreams.server cimport Server
-from headgate.gateway.wire.exchange cimport Exchange
-from headgate.gateway.wire.heads cimport compose
-from headgate.gateway.wire.scroll cimport Scroll
+from headgate.wire.exchange cimport Exchange
+from headgate.wire.heads cimport compose
+from headgate.wire.scroll cimport Scroll
 
 
 @cython.final

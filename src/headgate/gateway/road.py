@@ -8,15 +8,15 @@ from typing import Any
 from headgate.clock import Clock
 from headgate.gateway.upstreams.group import Group, budget
 from headgate.gateway.upstreams.server import Server
-from headgate.gateway.wire.exchange import Exchange
-from headgate.gateway.wire.heads import compose
-from headgate.gateway.wire.scroll import Scroll
 from headgate.measures import MILLION
 from headgate.rules.matching.index import Condition, Index
 from headgate.rules.matching.request import Request
 from headgate.rules.model.bounds import Timeouts
 from headgate.rules.model.place import Place
 from headgate.rules.model.route import KEEP, UPSTREAM, Route
+from headgate.wire.exchange import Exchange
+from headgate.wire.heads import compose
+from headgate.wire.scroll import Scroll
 
 # What may be sent again without being done twice.
 REPEATABLE = frozenset({b"GET", b"HEAD", b"OPTIONS", b"PUT", b"DELETE"})

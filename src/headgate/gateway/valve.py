@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from headgate.gateway.wire.exchange import ROOM, Exchange
 from headgate.rules.live.entry import Entry
 from headgate.rules.live.pieces import cut
+from headgate.wire.exchange import ROOM, Exchange
 
 
 class Valve:

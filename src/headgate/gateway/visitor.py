@@ -6,8 +6,8 @@ from typing import Any
 
 from headgate.adapters.arrivals import Guest, Manners
 from headgate.gateway.spots import Spot
-from headgate.gateway.wire.exchange import Exchange
 from headgate.rules.clients.client import Found
+from headgate.wire.exchange import Exchange
 
 
 class Visitor(Guest):

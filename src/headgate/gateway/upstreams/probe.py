@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import ssl
 
-from headgate.gateway.wire.parsers import HttpParserUpgrade, HttpResponseParser
 from headgate.rules.model.charge import statuses
 from headgate.rules.model.place import Place
 from headgate.rules.model.upstream import Health
+from headgate.wire.parsers import HttpParserUpgrade, HttpResponseParser
 
 # An answer whose head is longer says nothing.
 LONGEST = 65_536

@@ -1,0 +1,1 @@
+"""The service: rules and limits for proxies, and for programs in any language."""

@@ -1,0 +1,79 @@
+"""Rulebook: the rules in force, as the master keeps them for whoever stands at a post next.
+
+Workers find new rules by themselves and tell of them, so that it is as new as the newest of them.
+How sockets are listened on is what it was when they were opened, whatever rules say since: a worker
+that dies does not change what is spoken at a port.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from headgate.errors import HeadgateError
+from headgate.rules.model.kinds import Report
+from headgate.rules.model.listen import LISTEN, Listen
+from headgate.rules.model.rules import Rules
+from headgate.rules.watch.sources import Text
+from headgate.workers.orders import Orders
+
+
+class Rulebook:
+    """The `text` in force, and the terms to `listen` by.
+
+    `changed` is called when a worker tells of another text.
+    """
+
+    def __init__(
+        self, orders: Orders, text: Text, listen: tuple[Listen, ...],
+        changed: Callable[[], object],
+    ) -> None:  # fmt: skip
+        self.orders = orders
+        self.text = text
+        self.listen = listen
+        self._changed = changed
+
+    def rules(self) -> Rules:
+        """The rules in force."""
+        return self.orders.origin.amend(self.text).rules()
+
+    def told(self) -> dict[str, Any]:
+        """What a worker is told of it as it begins."""
+        return {
+            "orders": self.orders.told(),
+            "listen": LISTEN.spell(self.listen),
+            "text": spelled(self.text),
+        }
+
+    def hear(self, said: list[str]) -> None:
+        """A worker goes by this text."""
+        text = heard(said)
+        if text != self.text:
+            self.text = text
+            self._changed()
+
+    async def look(self) -> None:
+        """Take what stands at the origin now, if it can be read."""
+        with suppress(HeadgateError, OSError, ValueError):
+            draft = await asyncio.to_thread(self.orders.origin.fetch, "")
+            await asyncio.to_thread(draft.rules)
+            self.hear(spelled(draft.text))
+
+
+def terms(said: Any) -> tuple[Listen, ...]:
+    """The terms to listen by, as they were told."""
+    found: tuple[Listen, ...] = LISTEN.read(said, (), Report())
+    return found
+
+
+def spelled(text: Text) -> list[str]:
+    """A text as plain data; its bytes may be anything."""
+    return [text.mark, text.text.decode("latin-1"), text.form, text.seal, text.title]
+
+
+def heard(said: list[str]) -> Text:
+    """The text again."""
+    mark, text, form, seal, title = said
+    return Text(mark, text.encode("latin-1"), form, seal, title)

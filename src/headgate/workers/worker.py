@@ -1,0 +1,175 @@
+"""Worker: a process that serves. It does what its master tells it, and ends when that is gone.
+
+    python -m headgate.workers.worker NUMBER
+
+The number is that of a socket which leads to the master. The first line there says what to go by,
+and which sockets to listen on; nothing of that is seen in a list of processes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import signal
+import socket
+import sys
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from headgate.errors import HeadgateError
+from headgate.gateway.gateway import Gateway
+from headgate.rules.watch.sources import Text
+from headgate.workers import journal, rulebook
+from headgate.workers.channel import Channel
+from headgate.workers.files import shortage, stretch
+from headgate.workers.orders import Orders
+from headgate.workers.origin import Standing
+
+logger = logging.getLogger("headgate.workers")
+
+# What a terminal, or a supervisor of all processes, sends to everybody is the master's to answer.
+UNHEARD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+
+
+def main() -> None:
+    """Serve until it is told to end; the process ends with 0, or with 1 if it could not begin."""
+    for number in UNHEARD:
+        signal.signal(number, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, UNHEARD)
+    stretch()
+    line = socket.socket(fileno=int(sys.argv[1]))
+    with asyncio.Runner(loop_factory=factory()) as runner:
+        served = runner.run(serve(line))
+    sys.exit(0 if served else 1)
+
+
+def factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """What makes the loop: uvloop where it is installed."""
+    try:
+        import uvloop  # noqa: PLC0415 - it may not be there
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
+
+
+async def serve(line: socket.socket) -> bool:
+    """Begin, obey, and end; whether it could begin."""
+    channel = await Channel.open(line)
+    first = await channel.receive()
+    if not first:
+        return False
+    orders = Orders.heard(first["orders"])
+    journal.keep(orders.quiet, first["slot"])
+    origin = Standing(orders.origin, rulebook.heard(first["text"]), teller(channel))
+    several = zip(rulebook.terms(first["listen"]), first["sockets"], strict=True)
+    sockets = [(one, socket.socket(fileno=number)) for one, some in several for number in some]
+    try:
+        gateway = Gateway(origin, store=orders.store, sockets=sockets, watch=orders.watch)
+        await gateway.start()
+    except Exception as problem:
+        if not isinstance(problem, (HeadgateError, OSError, ValueError)):
+            logger.exception("a worker cannot start")
+        channel.send(failed=str(problem) or type(problem).__name__)
+        await channel.close()
+        return False
+    # It is the same with all of them, and the one in the first slot tells of it.
+    if first["slot"] == 0 and (short := shortage(gateway.keeper.rules.gateway.limits.connections)):
+        logger.warning("%s", short)
+    # What there is by now stays, and need not be looked through again and again.
+    gc.collect()
+    gc.freeze()
+    channel.send(up=True)
+    await Duty(gateway, channel, orders, origin).do()
+    return True
+
+
+def teller(channel: Channel) -> Callable[[Text], object]:
+    """What tells the master of other rules, from any thread."""
+    loop = asyncio.get_running_loop()
+
+    def tell(text: Text) -> None:
+        said = rulebook.spelled(text)
+        loop.call_soon_threadsafe(lambda: channel.send(text=said))
+
+    return tell
+
+
+class Duty:
+    """What a worker does for its master."""
+
+    def __init__(
+        self, gateway: Gateway, channel: Channel, orders: Orders, origin: Standing
+    ) -> None:
+        self._gateway = gateway
+        self._channel = channel
+        self._orders = orders
+        self._origin = origin
+        self._end = asyncio.Event()
+        # Rules are read one after another: what was read last is what was written last.
+        self._reading = asyncio.Lock()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def do(self) -> None:
+        """Obey until the end."""
+        self._begin(self._obey())
+        await self._end.wait()
+        for task in self._tasks:
+            task.cancel()
+        await self._gateway.close()
+        await self._channel.close()
+
+    async def _obey(self) -> None:
+        # What takes time is done beside it, so that a later order can cut it short.
+        while said := await self._channel.receive():
+            order = said["order"]
+            if order == "greet":
+                self._channel.send(id=said["id"], answer={})
+            elif order == "status":
+                self._begin(self._tell(said["id"]))
+            elif order == "reload":
+                self._begin(self._reload(said["id"], rulebook.heard(said["text"])))
+            elif order == "reopen":
+                self._gateway.reopen()
+            elif order == "drain":
+                self._begin(self._drain(said["grace"]))
+            else:
+                self._end.set()
+        # Nobody is there any more to say what to do.
+        await self._drain(self._orders.grace(self._gateway.keeper.rules.gateway))
+
+    async def _tell(self, number: int) -> None:
+        self._channel.send(id=number, answer=self._gateway.status())
+
+    async def _reload(self, number: int, text: Text) -> None:
+        keeper = self._gateway.keeper
+        problem = ""
+        try:
+            async with self._reading:
+                draft = self._origin.origin.amend(text)
+                rules = await asyncio.to_thread(draft.rules)
+                if rules != keeper.rules:
+                    self._gateway.change(rules)
+                self._origin.keep(draft)
+        except Exception as caught:
+            problem = str(caught) or type(caught).__name__
+        self._channel.send(id=number, answer={"version": keeper.version, "problem": problem})
+        if keeper.watcher is not None and not problem:
+            # It may have found newer ones before these were brought, and would not look twice.
+            await asyncio.to_thread(keeper.watcher.reload)
+
+    async def _drain(self, grace: float) -> None:
+        try:
+            await self._gateway.drain(grace)
+        except Exception:
+            logger.exception("what is under way is not finished")
+        self._end.set()
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+if __name__ == "__main__":
+    main()
