@@ -6,12 +6,16 @@ import gc
 import os
 import sys
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 import headgate
 from headgate import ManualClock
+
+if TYPE_CHECKING:
+    from tests.servers.locked import Notary
 
 pytest_plugins = ["tests.servers.fixtures", "tests.lulls", "tests.encore", "tests.faults.report"]
 
@@ -73,3 +77,11 @@ def clock() -> ManualClock:
 def scale() -> int:
     """How many times as long a trace should be: 1, or 10 under `make soak`."""
     return SCALE
+
+
+@pytest.fixture(scope="session")
+def notary(tmp_path_factory: pytest.TempPathFactory) -> Notary:
+    """An authority for TLS, whom the test may have believed or not."""
+    from tests.servers.locked import Notary
+
+    return Notary(tmp_path_factory.mktemp("notary"))

@@ -24,9 +24,11 @@ from headgate.rules.model.gates import Adaptive, Break, Deny
 from headgate.rules.model.gateway import Audit, Gateway
 from headgate.rules.model.listen import Admin, Listen, Tls
 from headgate.rules.model.over import Degrade, Redirect, Reject, Wait
+from headgate.rules.model.port import Port
 from headgate.rules.model.route import Rewrite, Route
 from headgate.rules.model.rule import Rule
 from headgate.rules.model.rules import Rules
+from headgate.rules.model.service import Capacity, RateLimit, Service, Waits
 from headgate.rules.model.table import kind
 from headgate.rules.model.terms import Terms
 from headgate.rules.model.trust import Trust
@@ -40,7 +42,8 @@ TABLES: dict[str, type] = {
     for cls in (
         Rules, Trust, Rule, Allowance, Cost, Counts, Reject, Wait, Degrade, Redirect, Deny,
         Adaptive, Break, Terms, Gateway, Listen, Tls, Admin, Bounds, Timeouts, Patience, Upstream,
-        Health, Retries, Assurance, Route, Rewrite, Audit,
+        Health, Retries, Assurance, Route, Rewrite, Audit, Service, Port, Capacity, Waits,
+        RateLimit,
     )
 }  # fmt: skip
 HEAD = "| field | is | means | unless said |\n| --- | --- | --- | --- |\n"

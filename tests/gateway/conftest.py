@@ -9,7 +9,6 @@ import pytest
 from tests.gateway.answering import Answering
 from tests.gateway.asking import WAITS
 from tests.gateway.backing import Backing
-from tests.gateway.locked import Notary
 from tests.gateway.staging import Stage, plan
 from tests.servers.asgi import Uvicorn
 from tests.servers.fixtures import running
@@ -32,12 +31,6 @@ def uvicorn_httptools() -> Iterator[Uvicorn]:
 def nginx() -> Iterator[Nginx]:
     """An nginx."""
     yield from running(Nginx)
-
-
-@pytest.fixture(scope="session")
-def notary(tmp_path_factory: pytest.TempPathFactory) -> Notary:
-    """An authority for TLS, whom the test may have believed or not."""
-    return Notary(tmp_path_factory.mktemp("notary"))
 
 
 @pytest.fixture

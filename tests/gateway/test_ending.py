@@ -12,9 +12,9 @@ from headgate.gateway.gateway import Gateway
 from headgate.rules.model.rules import Rules
 from tests.gateway.asking import asked, served
 from tests.gateway.backing import Backing
-from tests.gateway.locked import Notary, lock
 from tests.gateway.staging import FINE, Stage, answered, plan
 from tests.gateway.talking import Talk
+from tests.servers.locked import Notary, lock
 
 NOTHING = (
     "the rules say nothing of a gateway; add a section such as "

@@ -14,9 +14,9 @@ from headgate.gateway import porch
 from headgate.rules.clients.proxy import SIGNATURE
 from tests.gateway.asking import reply
 from tests.gateway.backing import Backing
-from tests.gateway.locked import Notary, lock
 from tests.gateway.staging import FINE, ROOM, Stage, answered, plan
 from tests.gateway.talking import SECONDS, Talk, single, split
+from tests.servers.locked import Notary, lock
 
 GET = b"GET /a HTTP/1.1\r\nHost: a.test\r\nX-Forwarded-For: 198.51.100.9\r\n\r\n"
 LINE = b"PROXY TCP4 203.0.113.7 192.0.2.1 51000 443\r\n"

@@ -14,10 +14,10 @@ import pytest
 
 from tests.gateway.asking import GET, asked
 from tests.gateway.backing import Backing
-from tests.gateway.locked import Notary, lock
 from tests.gateway.staging import FINE, Stage, answered, plan
 from tests.gateway.streams import MIB, Sending, parts
 from tests.gateway.talking import SECONDS, Talk
+from tests.servers.locked import Notary, lock
 
 
 @pytest.fixture(scope="module")

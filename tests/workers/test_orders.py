@@ -82,10 +82,10 @@ def test_what_changes_is_amended_too(file: Path) -> None:
 
 
 def test_the_grace_is_what_was_said_last(file: Path) -> None:
-    gateway = Rules.load(file).gateway
+    rules = Rules.load(file)
 
-    assert Orders(str(file)).grace(gateway) == 7.0
-    assert Orders(str(file), drain=0.0).grace(gateway) == 0.0
+    assert Orders(str(file)).grace(rules) == 7.0
+    assert Orders(str(file), drain=0.0).grace(rules) == 0.0
 
 
 def test_a_summary_adds_up_what_workers_counted() -> None:

@@ -10,8 +10,8 @@ import pytest
 from headgate.rules.model.listen import LISTEN, Listen, Tls
 from headgate.rules.watch.sources import Text
 from headgate.workers.rulebook import heard, spelled, terms
-from tests.gateway.locked import Notary, lock
 from tests.gateway.talking import Talk
+from tests.servers.locked import Notary, lock
 from tests.servers.waiting import until
 from tests.workers.conftest import rules
 from tests.workers.process import Process
@@ -148,8 +148,8 @@ def test_what_is_told_between_processes_is_what_is_heard() -> None:
     several = (Listen("127.0.0.1:1", tls), Listen("unix:/run/web.sock", proxy_protocol=True))
 
     assert heard(spelled(text)) == text
-    assert terms(LISTEN.spell(several)) == several
-    assert terms(LISTEN.spell(several[:1])) == several[:1]
+    assert terms("gateway", LISTEN.spell(several)) == several
+    assert terms("gateway", LISTEN.spell(several[:1])) == several[:1]
 
 
 def fell(process: Process) -> None:

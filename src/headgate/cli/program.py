@@ -12,6 +12,7 @@ except ImportError:
 from headgate.cli.check import check
 from headgate.cli.gateway import gateway
 from headgate.cli.schema import schema
+from headgate.cli.serve import serve
 
 
 @click.group(
@@ -33,3 +34,4 @@ def program(context: click.Context, version: bool) -> None:
 program.add_command(check)
 program.add_command(gateway)
 program.add_command(schema)
+program.add_command(serve)

@@ -12,7 +12,6 @@ from contextlib import suppress
 from typing import Any
 
 from headgate.adapters.arrivals import Reception
-from headgate.gateway import spots
 from headgate.gateway.audit import Audit
 from headgate.gateway.complaints import complaint
 from headgate.gateway.desk import Desk
@@ -25,6 +24,7 @@ from headgate.measures import MILLION
 from headgate.rules.live.entry import Entry
 from headgate.rules.live.visit import GONE
 from headgate.window import FAILURE, TIMEOUT
+from headgate.wire import spots
 from headgate.wire.exchange import NONE, Exchange
 from headgate.wire.heads import teller
 from headgate.wire.names import MEANINGS

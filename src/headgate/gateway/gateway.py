@@ -29,6 +29,7 @@ from headgate.rules.live.lodge import Source, read
 from headgate.rules.model.gateway import Gateway as Terms
 from headgate.rules.model.listen import Listen
 from headgate.rules.model.rules import Rules
+from headgate.rules.watch.ward import Ward
 from headgate.rules.watch.watcher import Watcher
 from headgate.wire.berth import bind
 from headgate.wire.house import House
@@ -215,33 +216,6 @@ class Gateway:
             self._settle()
         except Exception:
             logger.exception("the new rules count, but not all they say of the gateway does")
-
-
-class Ward:
-    """A gateway, as a watcher's thread sees it: routes change with the rules, in one step."""
-
-    def __init__(self, gateway: Gateway, loop: asyncio.AbstractEventLoop) -> None:
-        self._gateway = gateway
-        self._loop = loop
-        self.lodge: Any = gateway.keeper.lodge
-
-    @property
-    def rules(self) -> Rules:
-        """The rules in force."""
-        return self._gateway.keeper.rules
-
-    @property
-    def version(self) -> str:
-        """Their name."""
-        return self._gateway.keeper.version
-
-    def change(self, rules: Rules) -> Rules:
-        """Go by others, all at once; raises, and changes nothing, if they are bad."""
-
-        async def change() -> Rules:
-            return self._gateway.change(rules)
-
-        return asyncio.run_coroutine_threadsafe(change(), self._loop).result()
 
 
 def told(rules: Rules) -> Terms:

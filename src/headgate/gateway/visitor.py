@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from headgate.adapters.arrivals import Guest, Manners
-from headgate.gateway.spots import Spot
 from headgate.rules.clients.client import Found
 from headgate.wire.exchange import Exchange
+from headgate.wire.spots import Spot
 
 
 class Visitor(Guest):

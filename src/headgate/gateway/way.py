@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from headgate.gateway.spots import Spot
 from headgate.rules.live.ferry import Ferry
 from headgate.rules.live.turnstile import Turnstile
+from headgate.wire.spots import Spot
 
 # So many are remembered, of targets of at most so many bytes.
 REMEMBERED = 10_000

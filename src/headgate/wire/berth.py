@@ -64,5 +64,6 @@ def context(tls: Any, protocol: str) -> ssl.SSLContext:
         except OSError as problem:
             raise OSError(f"tls: {tls.clients} has no certificates: {problem}") from None
         made.verify_mode = ssl.CERT_REQUIRED
-    made.set_alpn_protocols([protocol])
+    if protocol:
+        made.set_alpn_protocols([protocol])
     return made

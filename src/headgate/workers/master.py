@@ -39,7 +39,7 @@ logger = logging.getLogger("headgate.workers")
 
 
 class Master:
-    """A gateway of several processes, by the rules that stand where `orders` say.
+    """A gateway or a service of several processes, by the rules that stand where `orders` say.
 
     `tell` is called with it when it serves. `token` is the admin's; it is `fresh` if it was made
     just now, and nobody knows it yet.
@@ -53,7 +53,7 @@ class Master:
     ) -> None:  # fmt: skip
         self.orders = orders
         self.rules = draft.rules()
-        self.workers = workers or self.rules.gateway.workers
+        self.workers = workers or orders.terms(self.rules).workers
         self.doors: list[Door] = []
         self.admin: Admin | None = None
         self.token = ""
@@ -74,6 +74,11 @@ class Master:
     def run(self) -> None:
         """Serve until a signal ends it; raises OSError, ValueError or `Stillborn` if it cannot."""
         asyncio.run(self._serve())
+
+    @property
+    def terms(self) -> Any:
+        """What the rules say of what is served."""
+        return self.orders.terms(self.rules)
 
     @property
     def store(self) -> str:
@@ -138,8 +143,8 @@ class Master:
             self._close()
 
     async def _start(self) -> None:
-        gateway = self.rules.gateway
-        heritage = inherit(os.environ, [one.address for one in gateway.listen])
+        listen = self.terms.listen
+        heritage = inherit(os.environ, [one.address for one in listen])
         self._owner = heritage.line is None
         self._open(heritage)
         channel = None if heritage.line is None else await Channel.open(heritage.line)
@@ -162,7 +167,7 @@ class Master:
         if self.workers > 1:
             self.orders = self.orders.sharing()
             self.rules = self.orders.origin.amend(self._text).rules()
-        self._begun = self.rules.gateway
+        self._begun = self.terms
         listen = self._begun.listen
         places = [(one.address, one.place) for one in listen]
         self.doors = doors(places, self.workers, heritage.doors)
@@ -170,7 +175,7 @@ class Master:
         self.crew = Crew(self._book, self.doors, self.workers, self._clock)
 
     def _arrange(self, heritage: Heritage, known: str) -> None:
-        admin = self.rules.gateway.admin
+        admin = self.terms.admin
         if admin is None:
             return
         left = () if heritage.admin is None else (heritage.admin,)
@@ -247,7 +252,7 @@ class Master:
         # Workers may have found other rules just now.
         with suppress(RulesError):
             self.rules = await asyncio.to_thread(self._book.rules)
-        return self.orders.grace(self.rules.gateway)
+        return self.orders.grace(self.rules)
 
     def _learn(self) -> None:
         # A worker goes by other rules.
@@ -261,7 +266,7 @@ class Master:
                 self._adopt(rules)
 
     def _adopt(self, rules: Rules) -> None:
-        old, new = self.rules.gateway, rules.gateway
+        old, new = self.terms, self.orders.terms(rules)
         for word in ("listen", "workers", "admin"):
             now = getattr(new, word)
             # What is again as this master knows it is no news.

@@ -9,13 +9,14 @@ from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
+from headgate.rules.model.rules import Rules
 from headgate.rules.watch.sources import reach
 from headgate.workers.origin import Amended
 
 
 @dataclass(frozen=True)
 class Orders:
-    """What a gateway goes by.
+    """What a gateway goes by, or a service: `serves` is which, as the rules call it.
 
     `source` is where its rules stand. Instead of what they say it listens on the addresses in
     `listen`, counts in `store` and drains for `drain` seconds, where those are given. It counts in
@@ -31,11 +32,12 @@ class Orders:
     drain: float | None = None
     quiet: bool = False
     token_file: str = ""
+    serves: str = "gateway"
 
     @property
     def origin(self) -> Amended:
         """The rules, with what is said here put into them."""
-        return Amended(reach(self.source), self.listen, self.spare)
+        return Amended(reach(self.source), self.serves, self.listen, self.spare)
 
     def sharing(self) -> Orders:
         """The same for several workers: they count together, unless somebody says where."""
@@ -43,11 +45,15 @@ class Orders:
             return self
         name = self.source if "://" in self.source else os.path.abspath(self.source)
         digest = blake2b(os.fsencode(name), digest_size=6).hexdigest()
-        return replace(self, spare=f"shared://gateway-{digest}")
+        return replace(self, spare=f"shared://{self.serves}-{digest}")
 
-    def grace(self, gateway: Any) -> float:
-        """For how many seconds to drain, by the rules of a gateway."""
-        return float(gateway.timeouts.drain if self.drain is None else self.drain)
+    def terms(self, rules: Rules) -> Any:
+        """What rules say of what is served."""
+        return getattr(rules, self.serves)
+
+    def grace(self, rules: Rules) -> float:
+        """For how many seconds to drain, by these rules."""
+        return float(self.terms(rules).timeouts.drain if self.drain is None else self.drain)
 
     def told(self) -> str:
         """As one process tells it to another."""

@@ -1,7 +1,7 @@
 """Origin: rules where they stand, amended by what the command line says.
 
-What is said there holds for rules that come later, too. Rules without a gateway are refused, at the
-start and at every change, because nobody could go on by them.
+What is said there holds for rules that come later, too. For a gateway, rules without one are
+refused, at the start and at every change, because nobody could go on by them.
 
 Who begins while others serve goes by the rules that are in force, as the master has kept them: what
 stands at the origin by now may be broken, not released, or out of reach.
@@ -15,24 +15,31 @@ from typing import Any
 
 from headgate.errors import Problem, RulesError
 from headgate.rules.documents.document import read
-from headgate.rules.model.listen import Listen
+from headgate.rules.model.kinds import Report
+from headgate.rules.model.listen import LISTEN
+from headgate.rules.model.port import PORTS
 from headgate.rules.model.rules import Rules
+from headgate.rules.model.service import Service
 from headgate.rules.watch.sources import Origin, Text
 
 LACKS = (
     'lacks "gateway"; write where requests go, as in '
     "gateway: {routes: [{upstream: http://127.0.0.1:9000}]}"
 )
+# How it is said where one listens.
+LISTENERS = {"gateway": LISTEN, "service": PORTS}
 
 
 @dataclass(frozen=True)
 class Amended:
     """Rules of another origin, which listen and are kept where it is said here.
 
+    `serves` is what goes by them, as they call it: gateway or service.
     `spare` is where what was counted is kept if the rules do not say.
     """
 
     origin: Origin
+    serves: str = "gateway"
     listen: tuple[str, ...] = ()
     spare: str = ""
 
@@ -58,7 +65,7 @@ class Amended:
 
     def amend(self, text: Text) -> Draft:
         """A text that was found there, or once was."""
-        return Draft(text, self.listen, self.spare)
+        return Draft(text, self.serves, self.listen, self.spare)
 
     def keep(self, text: Any) -> None:
         """Remember what has proved good."""
@@ -74,6 +81,7 @@ class Draft:
     """A text of rules that is to be amended; used where a `Text` is."""
 
     text: Text
+    serves: str
     listen: tuple[str, ...]
     spare: str
 
@@ -85,11 +93,13 @@ class Draft:
     def rules(self) -> Rules:
         """The rules; raises `RulesError` with all that is wrong."""
         rules = self.text.rules()
-        if rules.gateway is None:
+        terms = getattr(rules, self.serves)
+        if terms is None and self.serves == "gateway":
             raise RulesError((Problem(LACKS, file=self.text.title),))
+        terms = Service() if terms is None else terms
         if self.listen:
-            listen = tuple(Listen(address) for address in self.listen)
-            rules = replace(rules, gateway=replace(rules.gateway, listen=listen))
+            terms = replace(terms, listen=LISTENERS[self.serves].read(self.listen, (), Report()))
+        rules = replace(rules, **{self.serves: terms})
         if self.spare and silent(self.text):
             rules = replace(rules, store=self.spare)
         return rules

@@ -8,16 +8,17 @@ that dies does not change what is spoken at a port.
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 from headgate.errors import HeadgateError
 from headgate.rules.model.kinds import Report
-from headgate.rules.model.listen import LISTEN, Listen
 from headgate.rules.model.rules import Rules
 from headgate.rules.watch.sources import Text
 from headgate.workers.orders import Orders
+from headgate.workers.origin import LISTENERS
 
 
 class Rulebook:
@@ -27,13 +28,15 @@ class Rulebook:
     """
 
     def __init__(
-        self, orders: Orders, text: Text, listen: tuple[Listen, ...],
+        self, orders: Orders, text: Text, listen: tuple[Any, ...],
         changed: Callable[[], object],
     ) -> None:  # fmt: skip
         self.orders = orders
         self.text = text
         self.listen = listen
         self._changed = changed
+        # What one worker has signed, another knows.
+        self._secret = secrets.token_urlsafe(32)
 
     def rules(self) -> Rules:
         """The rules in force."""
@@ -43,8 +46,9 @@ class Rulebook:
         """What a worker is told of it as it begins."""
         return {
             "orders": self.orders.told(),
-            "listen": LISTEN.spell(self.listen),
+            "listen": LISTENERS[self.orders.serves].spell(self.listen),
             "text": spelled(self.text),
+            "secret": self._secret,
         }
 
     def hear(self, said: list[str]) -> None:
@@ -62,9 +66,9 @@ class Rulebook:
             self.hear(spelled(draft.text))
 
 
-def terms(said: Any) -> tuple[Listen, ...]:
+def terms(serves: str, said: Any) -> tuple[Any, ...]:
     """The terms to listen by, as they were told."""
-    found: tuple[Listen, ...] = LISTEN.read(said, (), Report())
+    found: tuple[Any, ...] = LISTENERS[serves].read(said, (), Report())
     return found
 
 

@@ -14,11 +14,10 @@ import logging
 import signal
 import socket
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from headgate.errors import HeadgateError
-from headgate.gateway.gateway import Gateway
 from headgate.rules.watch.sources import Text
 from headgate.workers import journal, rulebook
 from headgate.workers.channel import Channel
@@ -62,11 +61,12 @@ async def serve(line: socket.socket) -> bool:
     orders = Orders.heard(first["orders"])
     journal.keep(orders.quiet, first["slot"])
     origin = Standing(orders.origin, rulebook.heard(first["text"]), teller(channel))
-    several = zip(rulebook.terms(first["listen"]), first["sockets"], strict=True)
+    listen = rulebook.terms(orders.serves, first["listen"])
+    several = zip(listen, first["sockets"], strict=True)
     sockets = [(one, socket.socket(fileno=number)) for one, some in several for number in some]
     try:
-        gateway = Gateway(origin, store=orders.store, sockets=sockets, watch=orders.watch)
-        await gateway.start()
+        server = made(orders, origin, sockets, first["secret"])
+        await server.start()
     except Exception as problem:
         if not isinstance(problem, (HeadgateError, OSError, ValueError)):
             logger.exception("a worker cannot start")
@@ -74,14 +74,30 @@ async def serve(line: socket.socket) -> bool:
         await channel.close()
         return False
     # It is the same with all of them, and the one in the first slot tells of it.
-    if first["slot"] == 0 and (short := shortage(gateway.keeper.rules.gateway.limits.connections)):
+    terms = orders.terms(server.keeper.rules)
+    if first["slot"] == 0 and (short := shortage(terms.limits.connections)):
         logger.warning("%s", short)
     # What there is by now stays, and need not be looked through again and again.
     gc.collect()
     gc.freeze()
     channel.send(up=True)
-    await Duty(gateway, channel, orders, origin).do()
+    await Duty(server, channel, orders, origin).do()
     return True
+
+
+def made(
+    orders: Orders, origin: Standing, sockets: Sequence[tuple[Any, socket.socket]], secret: str
+) -> Any:
+    """What serves; the one that does not is not loaded."""
+    if orders.serves == "service":
+        from headgate.service.service import Service  # noqa: PLC0415 - as told
+
+        return Service(
+            origin, store=orders.store, sockets=sockets, watch=orders.watch, secret=secret
+        )
+    from headgate.gateway.gateway import Gateway  # noqa: PLC0415 - as told
+
+    return Gateway(origin, store=orders.store, sockets=sockets, watch=orders.watch)
 
 
 def teller(channel: Channel) -> Callable[[Text], object]:
@@ -99,9 +115,9 @@ class Duty:
     """What a worker does for its master."""
 
     def __init__(
-        self, gateway: Gateway, channel: Channel, orders: Orders, origin: Standing
+        self, server: Any, channel: Channel, orders: Orders, origin: Standing
     ) -> None:
-        self._gateway = gateway
+        self._server = server
         self._channel = channel
         self._orders = orders
         self._origin = origin
@@ -116,7 +132,7 @@ class Duty:
         await self._end.wait()
         for task in self._tasks:
             task.cancel()
-        await self._gateway.close()
+        await self._server.close()
         await self._channel.close()
 
     async def _obey(self) -> None:
@@ -130,26 +146,26 @@ class Duty:
             elif order == "reload":
                 self._begin(self._reload(said["id"], rulebook.heard(said["text"])))
             elif order == "reopen":
-                self._gateway.reopen()
+                self._server.reopen()
             elif order == "drain":
                 self._begin(self._drain(said["grace"]))
             else:
                 self._end.set()
         # Nobody is there any more to say what to do.
-        await self._drain(self._orders.grace(self._gateway.keeper.rules.gateway))
+        await self._drain(self._orders.grace(self._server.keeper.rules))
 
     async def _tell(self, number: int) -> None:
-        self._channel.send(id=number, answer=self._gateway.status())
+        self._channel.send(id=number, answer=self._server.status())
 
     async def _reload(self, number: int, text: Text) -> None:
-        keeper = self._gateway.keeper
+        keeper = self._server.keeper
         problem = ""
         try:
             async with self._reading:
                 draft = self._origin.origin.amend(text)
                 rules = await asyncio.to_thread(draft.rules)
                 if rules != keeper.rules:
-                    self._gateway.change(rules)
+                    self._server.change(rules)
                 self._origin.keep(draft)
         except Exception as caught:
             problem = str(caught) or type(caught).__name__
@@ -160,7 +176,7 @@ class Duty:
 
     async def _drain(self, grace: float) -> None:
         try:
-            await self._gateway.drain(grace)
+            await self._server.drain(grace)
         except Exception:
             logger.exception("what is under way is not finished")
         self._end.set()

@@ -14,9 +14,11 @@ from headgate.rules.model.gates import Adaptive, Break, Deny
 from headgate.rules.model.gateway import Audit, Gateway
 from headgate.rules.model.listen import Admin, Listen, Tls
 from headgate.rules.model.over import Degrade, Redirect, Reject, Wait
+from headgate.rules.model.port import Port
 from headgate.rules.model.route import Rewrite, Route
 from headgate.rules.model.rule import Rule
 from headgate.rules.model.rules import Rules
+from headgate.rules.model.service import Capacity, RateLimit, Service, Waits
 from headgate.rules.model.terms import Terms
 from headgate.rules.model.trust import Trust
 from headgate.rules.model.upstream import Assurance, Health, Retries, Upstream
@@ -27,7 +29,7 @@ from tests.rules.model.rich import RICH
 TABLES = (
     Rules, Trust, Rule, Allowance, Cost, Counts, Reject, Wait, Degrade, Redirect, Deny, Adaptive,
     Break, Terms, Gateway, Listen, Tls, Admin, Bounds, Timeouts, Patience, Upstream, Health,
-    Retries, Assurance, Route, Rewrite, Audit,
+    Retries, Assurance, Route, Rewrite, Audit, Service, Port, Capacity, Waits, RateLimit,
 )  # fmt: skip
 
 # What stands in the place of every value, in turn.
@@ -120,6 +122,17 @@ VALID: dict[tuple[str, ...], tuple[set[str], str]] = {
     ("gateway",): ({"empty mapping"}, "a gateway may do nothing"),
     ("gateway", "routes"): ({"empty list"}, "a gateway may forward nothing"),
     ("gateway", "workers"): ({"number"}, "7 workers"),
+    ("service",): ({"empty mapping"}, "a service as usual"),
+    ("service", "workers"): ({"number"}, "7 workers"),
+    ("service", "limits"): ({"empty mapping"}, "capacity as usual"),
+    ("service", "ratelimit"): ({"empty mapping", "text"}, "answers as usual, or a file"),
+    ("limits", "sets"): ({"number"}, "7 sets of limits"),
+    ("ratelimit", "files"): ({"text"}, "a file may be called anything"),
+    ("ratelimit", "files", "*"): ({"text"}, "a file may be called anything"),
+    ("ratelimit", "headers"): ({"true"}, "it is true"),
+    ("ratelimit", "metadata"): ({"true"}, "it is true"),
+    ("ratelimit", "shadow"): ({"true"}, "it is true"),
+    ("service", "secret"): ({"empty text"}, "one is made"),
     ("gateway", "audit"): ({"empty mapping"}, "lines as usual"),
     ("audit", "file"): ({"text"}, "a file may be called anything"),
     ("admin", "token"): ({"empty text"}, "one is made"),
@@ -128,7 +141,7 @@ VALID: dict[tuple[str, ...], tuple[set[str], str]] = {
     ("gateway", "limits"): ({"empty mapping"}, "bounds as usual"),
     ("limits", "lines"): ({"number"}, "7 headers"),
     ("limits", "connections"): ({"number"}, "7 clients"),
-    ("limits", "body"): ({"number", "zero"}, "7 bytes, or any length"),
+    ("gateway", "limits", "body"): ({"number", "zero"}, "7 bytes, or any length"),
     ("limits", "per_client"): ({"number", "zero"}, "7 connections, or any number"),
     ("limits", "requests"): ({"number", "zero"}, "7 requests, or any number"),
     ("timeouts",): ({"empty mapping"}, "waits as usual"),
@@ -158,7 +171,11 @@ ELSEWHERE: dict[tuple[Path, str], tuple[Path, bool]] = {
     (("gateway", "upstreams"), "empty mapping"): (("gateway", "routes", 0, "upstream"), False),
 }
 # Where several things are missing at once.
-WIDE: tuple[Path, ...] = (("rules",), ("gateway", "listen", 0, "tls"))
+WIDE: tuple[Path, ...] = (
+    ("rules",),
+    ("gateway", "listen", 0, "tls"),
+    ("service", "listen", 0, "tls"),
+)
 
 # Where names are anybody's: plans, keys that are overridden, headers that are sent, and upstreams.
 FREE = (("plans",), ("overrides",), ("degrade", "headers"), ("gateway", "upstreams"))

@@ -25,6 +25,27 @@ RICH: dict[str, Any] = {
             "files": {"bandwidth": "1MB/s"},
         },
     },
+    "service": {
+        "listen": [
+            {
+                "address": "grpc://0.0.0.0:8443",
+                "tls": {"certificate": "web.pem", "key": "web.key", "clients": "clients.pem"},
+                "caller": "envoy",
+            },
+            "resp://unix:/run/limits.sock",
+        ],
+        "workers": 3,
+        "admin": {"listen": "127.0.0.1:9902", "token": "a-token-of-some-length"},
+        "limits": {"connections": 4000, "per_client": 50, "body": "32KB", "sets": 100},
+        "timeouts": {"head": "4s", "body": "19s", "idle": "29s", "send": "39s", "drain": "14s"},
+        "ratelimit": {
+            "files": ["web.yaml", "mail.yaml"],
+            "headers": True,
+            "metadata": True,
+            "shadow": True,
+        },
+        "secret": "a-secret-of-some-length",
+    },
     "gateway": {
         "listen": [
             {

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from headgate.errors import spelled as way
 from headgate.rate import Rate
 from headgate.rules.model.bounds import BOUNDS, TIMEOUTS, Bounds, Timeouts
 from headgate.rules.model.kinds import Named, Names, Path, Report, closest, shown
-from headgate.rules.model.listen import ADMIN, LISTEN, Listen, file, hushed
+from headgate.rules.model.listen import ADMIN, LISTEN, Listen, apart, file, hushed
 from headgate.rules.model.route import NAME, ROUTES, Route
 from headgate.rules.model.scalars import RATE, whole
 from headgate.rules.model.table import Table, spelled, strict, told
@@ -69,7 +68,7 @@ class Gateway:
 
     def check(self, report: Report, at: Path) -> None:
         """Whether listeners are apart, and routes lead somewhere."""
-        apart(self, report, at)
+        apart(self.listen, self.admin, report, at)
         for name in self.upstreams:
             if NAME.fullmatch(name) is None:
                 said = "a name is letters, digits and _ . -, at most 64 of them"
@@ -85,25 +84,6 @@ class Gateway:
                 report.add((*here, "name"), f"{said}; choose another")
             elif route.name:
                 names[route.name] = number
-
-
-def apart(gateway: Gateway, report: Report, at: Path) -> None:
-    """Whether each listener has a place to itself."""
-    listeners: list[tuple[Any, Path]] = [
-        (one, ("listen", number) if len(gateway.listen) > 1 else ("listen",))
-        for number, one in enumerate(gateway.listen)
-    ]
-    if gateway.admin is not None:
-        listeners.append((gateway.admin, ("admin",)))
-    taken: dict[str, Path] = {}
-    for one, where in listeners:
-        place = one.place
-        others = [taken[claim] for claim in place.claims if claim in taken]
-        if others:
-            said = f"{place} is taken by {way(others[0])}; choose another"
-            report.add((*at, *where), said)
-        for claim in place.claims:
-            taken.setdefault(claim, where)
 
 
 def lead(gateway: Gateway, route: Route, report: Report, at: Path) -> None:

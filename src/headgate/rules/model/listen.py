@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headgate.errors import spelled as way
 from headgate.rules.model.kinds import Listing, Misfit, Path, Plain, Report, Schema, shown
 from headgate.rules.model.place import LISTENER, NEAR, Place, listening
 from headgate.rules.model.scalars import flag
@@ -120,6 +122,25 @@ class Admin:
 def hushed(plain: Any) -> Any:
     """The plain data of an `Admin` with a mark where its token stands."""
     return {**plain, "token": HIDDEN} if isinstance(plain, dict) and "token" in plain else plain
+
+
+def apart(listen: Sequence[Any], admin: Admin | None, report: Report, at: Path) -> None:
+    """Whether each listener has a place to itself."""
+    listeners: list[tuple[Any, Path]] = [
+        (one, ("listen", number) if len(listen) > 1 else ("listen",))
+        for number, one in enumerate(listen)
+    ]
+    if admin is not None:
+        listeners.append((admin, ("admin",)))
+    taken: dict[str, Path] = {}
+    for one, where in listeners:
+        place = one.place
+        others = [taken[claim] for claim in place.claims if claim in taken]
+        if others:
+            said = f"{place} is taken by {way(others[0])}; choose another"
+            report.add((*at, *where), said)
+        for claim in place.claims:
+            taken.setdefault(claim, where)
 
 
 ADMIN = Table(Admin, f"{NEAR.says}, or a mapping with listen", "listen")

@@ -35,6 +35,7 @@ from headgate.rules.model.match import FACTS
 from headgate.rules.model.rule import Rule
 from headgate.rules.model.scalars import choice
 from headgate.rules.model.sense import agree
+from headgate.rules.model.service import SERVICE
 from headgate.rules.model.store import STORE, masked
 from headgate.rules.model.table import Table, spelled, strict, told
 from headgate.rules.model.terms import PLAN, UNLIMITED
@@ -78,6 +79,7 @@ class Rules:
     plan: Any = told(FACT, "Where the plan of a request stands; without it, the app says it.", "")
     plans: Any = told(Names("a mapping from plans to terms", PLAN), "What each plan may.", Named())
     gateway: Any = told(GATEWAY, "What the gateway listens to and forwards to.", None)
+    service: Any = told(SERVICE, "Where the service is asked, and by whom.", None)
 
     @classmethod
     def load(
@@ -135,6 +137,8 @@ class Rules:
             plain["store"] = masked(self.store)
         if self.gateway is not None:
             plain["gateway"] = self.gateway.hushed()
+        if self.service is not None:
+            plain["service"] = self.service.hushed()
         return plain
 
     def check(self, report: Report, at: Path) -> None:
