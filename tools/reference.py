@@ -19,6 +19,7 @@ from typing import Any
 
 from headgate.rules.model.allowance import Allowance
 from headgate.rules.model.bounds import Bounds, Patience, Timeouts
+from headgate.rules.model.callers import CallerTerms
 from headgate.rules.model.charge import Cost, Counts
 from headgate.rules.model.gates import Adaptive, Break, Deny
 from headgate.rules.model.gateway import Audit, Gateway
@@ -43,7 +44,7 @@ TABLES: dict[str, type] = {
         Rules, Trust, Rule, Allowance, Cost, Counts, Reject, Wait, Degrade, Redirect, Deny,
         Adaptive, Break, Terms, Gateway, Listen, Tls, Admin, Bounds, Timeouts, Patience, Upstream,
         Health, Retries, Assurance, Route, Rewrite, Audit, Service, Port, Capacity, Waits,
-        RateLimit,
+        RateLimit, CallerTerms,
     )
 }  # fmt: skip
 HEAD = "| field | is | means | unless said |\n| --- | --- | --- | --- |\n"

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from headgate.rules.model.allowance import Allowance
 from headgate.rules.model.bounds import Bounds, Patience, Timeouts
+from headgate.rules.model.callers import CallerTerms
 from headgate.rules.model.charge import Cost, Counts
 from headgate.rules.model.gates import Adaptive, Break, Deny
 from headgate.rules.model.gateway import Audit, Gateway
@@ -30,6 +31,7 @@ TABLES = (
     Rules, Trust, Rule, Allowance, Cost, Counts, Reject, Wait, Degrade, Redirect, Deny, Adaptive,
     Break, Terms, Gateway, Listen, Tls, Admin, Bounds, Timeouts, Patience, Upstream, Health,
     Retries, Assurance, Route, Rewrite, Audit, Service, Port, Capacity, Waits, RateLimit,
+    CallerTerms,
 )  # fmt: skip
 
 # What stands in the place of every value, in turn.
@@ -166,6 +168,7 @@ VALID: dict[tuple[str, ...], tuple[set[str], str]] = {
 
 # Where a mutation breaks something else than itself.
 ELSEWHERE: dict[tuple[Path, str], tuple[Path, bool]] = {
+    (("service", "callers"), "empty mapping"): (("service", "listen", 0, "caller"), False),
     (("rules",), "empty list"): (("plans", "free", "api"), True),
     (("rules", 2, "limit", 0, "burst"), "number"): (("rules", 2, "limit", 0, "initial"), False),
     (("gateway", "upstreams"), "empty mapping"): (("gateway", "routes", 0, "upstream"), False),
@@ -178,7 +181,10 @@ WIDE: tuple[Path, ...] = (
 )
 
 # Where names are anybody's: plans, keys that are overridden, headers that are sent, and upstreams.
-FREE = (("plans",), ("overrides",), ("degrade", "headers"), ("gateway", "upstreams"))
+FREE = (
+    ("plans",), ("overrides",), ("degrade", "headers"), ("gateway", "upstreams"),
+    ("service", "callers"),
+)  # fmt: skip
 # What has to be there.
 REQUIRED = {(cls, one.name) for cls in TABLES for one in fields(cls) if one.default is MISSING}
 
@@ -299,7 +305,7 @@ def needed(path: Path) -> bool:
     holders = {
         "version": ("",), "name": ("*",), "rate": ("limit", "*"), "timeout": ("wait",),
         "to": ("redirect",), "by": ("adaptive",), "status": ("counts",), "listen": ("admin",),
-        "certificate": ("tls",), "key": ("tls",), "path": ("health",), "servers": ("shop",),
+        "certificate": ("tls",), "token": ("envoy", "shop"), "key": ("tls",), "path": ("health",), "servers": ("shop",),
     }  # fmt: skip
     name = str(path[-1])
     if name == "name":

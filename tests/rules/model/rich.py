@@ -44,6 +44,14 @@ RICH: dict[str, Any] = {
             "metadata": True,
             "shadow": True,
         },
+        "callers": {
+            "envoy": {"token": "a-token-of-some-length"},
+            "shop": {
+                "token": ["another-of-some-length", "the-next-of-some-length"],
+                "rules": ["api", "five"],
+                "limit": "1000/s",
+            },
+        },
         "secret": "a-secret-of-some-length",
     },
     "gateway": {

@@ -25,7 +25,7 @@ BEYOND = {
     "text": {"header", "when", "zone", "redirect", "to"},
     "mapping": {"vip", "free", "paid", "overrides"},
     "empty list": {"rules"},
-    "empty mapping": {"upstreams", "path"},
+    "empty mapping": {"callers", "upstreams", "path"},
     "zero": {"budget"},
 }
 

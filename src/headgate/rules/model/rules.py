@@ -19,6 +19,7 @@ from headgate.rules.documents.document import Document, format_of, read
 from headgate.rules.documents.environment import expand
 from headgate.rules.documents.page import MOST_BYTES
 from headgate.rules.matching.facts import Fact
+from headgate.rules.model.callers import heard
 from headgate.rules.model.gateway import GATEWAY
 from headgate.rules.model.kinds import (
     Listing,
@@ -153,6 +154,8 @@ class Rules:
                     continue
                 there = closest(name, [*known]) or f"; there are {', '.join(known) or 'none'}"
                 report.stray(here, f"there is no such rule{there}")
+        if self.service is not None:
+            heard(self.service.callers, known, report, (*at, "service", "callers"))
         if "none" in self.headers and len(self.headers) > 1:
             report.add((*at, "headers"), "none stands alone; leave it out, or the others")
         if {"x-epoch", "x-delta"} <= {*self.headers}:

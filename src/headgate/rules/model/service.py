@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from headgate.rules.model.bounds import CONNECTIONS, LEAST, volume
-from headgate.rules.model.kinds import Listing, Path, Report
+from headgate.rules.model.callers import CALLERS, present
+from headgate.rules.model.callers import hushed as unnamed
+from headgate.rules.model.kinds import Listing, Named, Path, Report
 from headgate.rules.model.listen import ADMIN, HIDDEN, Secret, apart, file, hushed
 from headgate.rules.model.port import PORTS, Port
 from headgate.rules.model.scalars import flag, seconds, whole
@@ -104,6 +106,7 @@ class Service:
     limits: Any = told(CAPACITY, "How much it takes.", Capacity())
     timeouts: Any = told(WAITS, "How long it waits.", Waits())
     ratelimit: Any = told(RATE_LIMIT, "How Envoy's calls are answered.", RateLimit())
+    callers: Any = told(CALLERS, "Who may ask; anybody unless said here.", Named())
     secret: Any = told(
         Secret(),
         "Signs what callers give back later; one is made at the start unless said here.",
@@ -115,6 +118,8 @@ class Service:
         plain = spelled(self)
         if "admin" in plain:
             plain["admin"] = hushed(plain["admin"])
+        if "callers" in plain:
+            plain["callers"] = unnamed(plain["callers"])
         return {**plain, "secret": HIDDEN} if self.secret else plain
 
     def __repr__(self) -> str:
@@ -122,8 +127,9 @@ class Service:
         return f"Service({', '.join(said)})"
 
     def check(self, report: Report, at: Path) -> None:
-        """Whether each port has a place to itself."""
+        """Whether each port has a place to itself, and those are callers whom it names."""
         apart(self.listen, self.admin, report, at)
+        present(self.callers, self.listen, report, (*at, "listen"))
 
 
 SERVICE = Table(Service, "a mapping such as {listen: http://127.0.0.1:8081}")

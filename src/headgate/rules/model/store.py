@@ -10,11 +10,13 @@ from urllib.parse import parse_qsl
 
 from headgate.rules.model.kinds import Path, Report, Schema, closest, shown
 from headgate.stores.redis.place import DEMANDS, hidden, route
+from headgate.stores.remote.address import SCHEMES as SERVICES
+from headgate.stores.remote.address import way
 
 SCHEMES = (
     "memory", "shared", "redis", "rediss", "valkey", "valkeys", "unix", "redis+cluster",
     "rediss+cluster", "valkey+cluster", "valkeys+cluster", "redis+sentinel", "rediss+sentinel",
-    "valkey+sentinel", "valkeys+sentinel",
+    "valkey+sentinel", "valkeys+sentinel", *SERVICES,
 )  # fmt: skip
 LEASED = "leased+"
 LONGEST = 2000
@@ -74,7 +76,10 @@ def unreachable(scheme: str, rest: str) -> str:
     family, plus, kind = scheme.partition("+")
     plain = "unix" if family == "unix" else f"redis{plus}{kind}"
     try:
-        route(f"{plain}://{rest}")
+        if scheme in SERVICES:
+            way(f"headgate://{rest}")
+        else:
+            route(f"{plain}://{rest}")
     except (TypeError, ValueError) as problem:
         return str(problem).partition(": ")[2] or str(problem)
     return ""
