@@ -9,12 +9,14 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from headgate.budgets.budget import Budget
 from headgate.clock import Clock, SystemClock
 from headgate.fork import follow
 from headgate.rules.live.entry import Entry
 from headgate.rules.live.ruleset import Ruleset
 from headgate.rules.live.shelf import Shelf
 from headgate.rules.live.tally import Tally
+from headgate.rules.live.treasury import REALM, joined
 from headgate.rules.model.rules import Rules
 from headgate.rules.model.store import masked
 from headgate.rules.watch.sources import Origin, reach
@@ -68,6 +70,11 @@ class Lodge:
         return rules
 
     @property
+    def url(self) -> str:
+        """Where what was counted is kept."""
+        return self._shelf.url
+
+    @property
     def enabled(self) -> bool:
         """Whether rules are asked; if not, everybody is let in, at views too."""
         return self._enabled
@@ -115,6 +122,19 @@ class Lodge:
         self._wings.append(wing)
         wing.enabled = self._enabled
 
+    def budget(self) -> Budget | None:
+        """What the rules in force grant to requests, if they do; while terms stay, it goes on."""
+        rules, era, shelf = self._ready.rules, self._ready.era, self._shelf
+        terms = rules.budget
+        if terms is None:
+            return None
+        title, mode = REALM + terms.name, terms.when_unavailable
+        limiter = shelf.limiter(era, title, terms.limits(), mode, False)
+        found: Budget = shelf.thing(
+            era, "budget", title, (terms, limiter), lambda: joined(terms, limiter, self._own)
+        )
+        return found
+
     def rouse(self, wake: Callable[[], object]) -> None:
         """Call `wake` once, before the next decision."""
         with self._lock:
@@ -123,7 +143,8 @@ class Lodge:
 
     def _settle(self, rules: Rules, shelf: Shelf) -> None:
         book = Ruleset(rules, shelf, self._ready.era + 1)
-        shelf.keep({rule.name for rule in rules.rules}, book.era)
+        names = {rule.name for rule in rules.rules}
+        shelf.keep(names if rules.budget is None else names | {REALM + rules.budget.name}, book.era)
         self._shelf, self._ready = shelf, book
         self._open()
 

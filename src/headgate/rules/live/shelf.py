@@ -25,6 +25,7 @@ from headgate.rules.model.store import LEASED, STORE, flaw, masked
 from headgate.stores.memory import MemoryStore
 from headgate.stores.redis.place import route
 from headgate.stores.redis.wire import reader
+from headgate.stores.remote.address import way
 from headgate.stores.shared.store import named as shareable
 
 # A rule without a key counts under one; this many rows are plenty.
@@ -115,7 +116,14 @@ class Shelf:
         if isinstance(store, MemoryStore):
             # In memory this shelf is what names are for.
             title, store = "", self._lone if alone else store
-        return kind(*limits, store=store, name=title, clock=self.clock, when_unavailable=mode)
+        # Without a limit it lets everything in.
+        return kind(
+            *(limits or ("unlimited",)),
+            store=store,
+            name=title,
+            clock=self.clock,
+            when_unavailable=mode,
+        )
 
     def _bulkhead(self, name: str, limit: int, queue: int) -> Any:
         kind = AsyncBulkhead if self.far else Bulkhead
@@ -140,7 +148,8 @@ def sound(url: Any) -> str:
         shareable(rest)
     elif scheme != "memory":
         # The files for TLS are read, and the extra is needed.
-        route(url.removeprefix(LEASED))
+        plain = url.removeprefix(LEASED)
+        (way if plain.startswith("headgate") else route)(plain)
         reader()
     return url
 

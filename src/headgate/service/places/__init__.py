@@ -1,0 +1,1 @@
+"""Places that are lent for a time, and where it is written down who has them."""

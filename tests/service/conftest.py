@@ -1,0 +1,33 @@
+"""Towns: a store of each kind, and a teller at each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.service.counters import Town, remove, shared
+
+KINDS = ("memory", "shared", "valkey", "redis_server")
+
+
+@pytest.fixture(params=KINDS)
+def town(request: pytest.FixtureRequest) -> Iterator[Town]:
+    """A town with a store of each kind, one after another."""
+    kind = request.param
+    if kind == "memory":
+        url = "memory://"
+    elif kind == "shared":
+        url = shared()
+    else:
+        url = request.getfixturevalue(kind).url
+    yield Town(url)
+    remove(url)
+
+
+@pytest.fixture(params=KINDS[1:])
+def fleet(request: pytest.FixtureRequest) -> Iterator[Town]:
+    """A town whose store several workers share."""
+    url = shared() if request.param == "shared" else request.getfixturevalue(request.param).url
+    yield Town(url)
+    remove(url)
