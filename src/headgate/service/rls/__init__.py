@@ -1,0 +1,1 @@
+"""Envoy's rate limit service and its quota service: what they ask, decided by limits of ours."""

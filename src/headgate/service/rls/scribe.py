@@ -1,0 +1,63 @@
+"""Scribe: writes answers as protobuf would, without making a message first.
+
+Nearly all answers are of one shape, some numbers about each descriptor. They are written here in
+the order of their fields, and what is zero is left out.
+"""
+
+from __future__ import annotations
+
+from headgate.service.rls.messages import OK, OVER_LIMIT
+
+# The most that a field of 32 bits holds.
+LARGEST = (1 << 32) - 1
+MILLION = 1_000_000
+# A duration of no length is there all the same.
+LASTING = b'"\x00'
+LEFT = b"\x18"
+# What stands of a number below this is at hand.
+KNOWN = 4096
+
+
+def spelled(number: int) -> bytes:
+    """A number of any size, seven bits at a time."""
+    found = bytearray()
+    while number > 127:
+        found.append(number & 127 | 128)
+        number >>= 7
+    found.append(number)
+    return bytes(found)
+
+
+NUMBERS: list[bytes] = [spelled(number) for number in range(KNOWN)]
+
+
+def varint(number: int) -> bytes:
+    """A number as it stands on the wire."""
+    return NUMBERS[number] if number < KNOWN else spelled(number)
+
+
+def limited(count: int, unit: int, name: str) -> bytes:
+    """The limit that a status tells of; none says that there is one, of which nothing is known."""
+    told = b"" if not count else b"\x08" + varint(min(count, LARGEST))
+    told += b"" if not unit else b"\x10" + varint(unit)
+    raw = name.encode("utf-8", "replace")
+    told += b"" if not raw else b"\x1a" + varint(len(raw)) + raw
+    return b"\x12" + varint(len(told)) + told
+
+
+def status(code: int, limit: bytes, remaining: int, wait: int) -> bytes:
+    """What became of one descriptor; `wait` are microseconds, told in whole seconds rounded up."""
+    told = b"\x08\x01" if code == OK else b"\x08\x02"
+    told += limit
+    if remaining > 0:
+        told += LEFT + varint(min(remaining, LARGEST))
+    if limit:
+        seconds = (wait + MILLION - 1) // MILLION
+        length = varint(seconds)
+        told += b'"' + varint(1 + len(length)) + b"\x08" + length if seconds > 0 else LASTING
+    return b"\x12" + varint(len(told)) + told
+
+
+def answer(code: int, statuses: bytes) -> bytes:
+    """The whole answer, where there is no more to say."""
+    return (b"\x08\x02" if code == OVER_LIMIT else b"\x08\x01") + statuses

@@ -1,0 +1,377 @@
+"""Quotas: what Envoys are told they may let in, out of one limit for all of them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headgate.service.grpc.status import INVALID_ARGUMENT, RESOURCE_EXHAUSTED, Status
+from headgate.service.rls.messages import Quotas as Told
+from headgate.service.rls.messages import Reports
+from headgate.service.rls.quotas import BUCKETS, Quotas
+from headgate.service.rls.share import SPAN
+from tests.servers.launch import Server
+from tests.service.rls.calls import Desk, priced, stand
+
+FILE = """
+domain: edge
+descriptors:
+  - {key: path, rate_limit: {unit: minute, requests_per_unit: 60}}
+  - {key: few, rate_limit: {unit: minute, requests_per_unit: 3}}
+  - {key: fast, rate_limit: {limit: 100/s}}
+  - {key: free, rate_limit: {unlimited: true}}
+  - {key: banned, rate_limit: {unit: day, requests_per_unit: 0}}
+  - {key: tried, shadow_mode: true, rate_limit: {unit: day, requests_per_unit: 1}}
+  - key: a
+    value: "1"
+    descriptors:
+      - {key: b, rate_limit: {unit: hour, requests_per_unit: 5}}
+"""
+ROUND = 5.0
+
+
+class Line:
+    """The other end of a call: what was sent over it, and how it ended."""
+
+    def __init__(self) -> None:
+        self.sent: list[Any] = []
+        self.finished: list[tuple[int, str]] = []
+        self.heard: asyncio.Event | None = None
+
+    def send(self, message: bytes) -> None:
+        self.sent.append(Told.FromString(message))
+        if self.heard is not None:
+            self.heard.set()
+
+    def finish(self, code: int = 0, message: str = "") -> None:
+        self.finished.append((code, message))
+
+
+class Envoy:
+    """Reports, and lets in what it was told last, as Envoy does."""
+
+    def __init__(self, desk: Desk, quotas: Quotas) -> None:
+        self.desk = desk
+        self.line = Line()
+        self.stream = quotas.open(self.line)
+        self.tokens = 0.0
+        self.fill = 0.0
+        self.most = 0.0
+        self.blanket = ""
+        self.allowed = self.denied = 0
+        self.since = self.filled = desk.clock.now()
+        self.until = 0
+
+    def report(self, **entries: str) -> None:
+        """Tell what went in since the last time."""
+        now = self.desk.clock.now()
+        reports = Reports(domain="edge")
+        usage = reports.bucket_quota_usages.add()
+        for key, value in entries.items():
+            usage.bucket_id.bucket.add(key=key, value=value)
+        usage.num_requests_allowed, usage.num_requests_denied = self.allowed, self.denied
+        usage.time_elapsed.FromMicroseconds(now - self.since)
+        self.allowed = self.denied = 0
+        self.since = now
+        before = len(self.line.sent)
+        self.stream.receive(reports.SerializeToString())
+        for told in self.line.sent[before:]:
+            self.obey(told.bucket_action[0].quota_assignment_action, now)
+
+    def obey(self, action: Any, now: int) -> None:
+        """Go by an assignment."""
+        self.until = now + action.assignment_time_to_live.ToMicroseconds()
+        strategy = action.rate_limit_strategy
+        self.blanket = strategy.WhichOneof("either")
+        if self.blanket == "blanket_rule":
+            self.blanket = ("ALLOW_ALL", "DENY_ALL")[strategy.blanket_rule]
+            return
+        bucket = strategy.token_bucket
+        self.tokens = self.most = float(bucket.max_tokens)
+        interval = bucket.fill_interval.ToMicroseconds()
+        self.fill, self.filled = bucket.tokens_per_fill.value / interval, now
+
+    def ask(self) -> bool:
+        """Whether a request goes in."""
+        now = self.desk.clock.now()
+        fresh = (now - self.filled) * self.fill
+        self.tokens, self.filled = min(self.most, self.tokens + fresh), now
+        fine = now < self.until and self.blanket != "DENY_ALL"
+        if fine and self.blanket == "token_bucket":
+            fine = self.tokens >= 1.0
+            self.tokens -= fine
+        self.allowed += fine
+        self.denied += not fine
+        return fine
+
+
+@pytest.fixture
+def desk() -> Desk:
+    return Desk(FILE)
+
+
+@pytest.fixture
+def quotas(desk: Desk) -> Quotas:
+    return Quotas(desk.limit, desk)
+
+
+def bucket(envoy: Envoy) -> tuple[int, int]:
+    """Tokens at the beginning of the round, and those that come in it."""
+    told = envoy.line.sent[-1].bucket_action[0].quota_assignment_action
+    found = told.rate_limit_strategy.token_bucket
+    ahead = found.tokens_per_fill.value if found.fill_interval.seconds < 60 else 0
+    return found.max_tokens, ahead
+
+
+def blanket(envoy: Envoy, **entries: str) -> str:
+    """What is said of such a bucket."""
+    envoy.report(**entries)
+    return envoy.blanket
+
+
+def test_a_lone_envoy_is_given_all_of_a_small_limit(desk: Desk, quotas: Quotas) -> None:
+    envoy = Envoy(desk, quotas)
+    envoy.report(few="x")
+
+    assert bucket(envoy) == (3, 0)
+    assert [envoy.ask() for _ in range(5)] == [True, True, True, False, False]
+    assert stand(desk.ask("edge", priced(0, few="x")))[3] == 0
+
+
+def test_an_assignment_is_about_the_bucket_that_was_reported(desk: Desk, quotas: Quotas) -> None:
+    envoy = Envoy(desk, quotas)
+    envoy.report(b="y", a="1")
+
+    (action,) = envoy.line.sent[0].bucket_action
+    assert {pair.key: pair.value for pair in action.bucket_id.bucket} == {"a": "1", "b": "y"}
+    live = action.quota_assignment_action.assignment_time_to_live
+    assert (bucket(envoy), live.ToMicroseconds()) == ((5, 0), SPAN)
+
+
+@pytest.mark.parametrize(
+    ("entries", "said"),
+    [
+        ({"free": "1"}, "ALLOW_ALL"),
+        ({"tried": "1"}, "ALLOW_ALL"),
+        ({"unknown": "1"}, "ALLOW_ALL"),
+        ({"banned": "1"}, "DENY_ALL"),
+        ({"a": "1"}, "ALLOW_ALL"),
+    ],
+)
+def test_what_needs_no_counting_is_told_for_all(
+    desk: Desk, quotas: Quotas, entries: dict[str, str], said: str
+) -> None:
+    envoy = Envoy(desk, quotas)
+
+    assert blanket(envoy, **entries) == said
+    desk.clock.advance(ROUND)
+    envoy.report(**entries)
+    assert len(envoy.line.sent) == 1
+    desk.clock.advance(60.0)
+    envoy.report(**entries)
+    assert len(envoy.line.sent) == 2
+
+
+def test_what_is_used_up_is_a_no_to_all(desk: Desk, quotas: Quotas) -> None:
+    desk.ask("edge", {"few": "x"}, hits=3)
+
+    assert blanket(Envoy(desk, quotas), few="x") == "DENY_ALL"
+
+
+def test_what_was_not_used_is_there_for_others(desk: Desk, quotas: Quotas) -> None:
+    one, other = Envoy(desk, quotas), Envoy(desk, quotas)
+    one.report(few="x")
+    one.ask()
+    other.report(few="x")
+    desk.clock.advance(ROUND)
+    one.report(few="x")
+    given = bucket(one)
+    other.report(few="x")
+
+    assert (given, bucket(other)) == ((1, 0), (1, 0))
+
+
+def test_what_was_let_in_beyond_is_paid_for(desk: Desk, quotas: Quotas) -> None:
+    envoy = Envoy(desk, quotas)
+    envoy.allowed = 2
+    envoy.report(few="x")
+
+    assert bucket(envoy) == (1, 0)
+
+
+def test_a_bucket_goes_on_as_fast_as_the_limit(desk: Desk, quotas: Quotas) -> None:
+    envoy = Envoy(desk, quotas)
+    passed = rounds(desk, [envoy], [200], 12)
+
+    assert passed[0] == pytest.approx(100 * 60, rel=0.15)
+
+
+def test_demand_moves_and_shares_follow(desk: Desk, quotas: Quotas) -> None:
+    busy, idle = Envoy(desk, quotas), Envoy(desk, quotas)
+    rounds(desk, [busy, idle], [150, 10], 4)
+    before = rounds(desk, [busy, idle], [150, 10], 4)
+    rounds(desk, [busy, idle], [10, 150], 4)
+    after = rounds(desk, [busy, idle], [10, 150], 4)
+
+    assert before[0] > 5 * before[1] > 0
+    assert after[1] > 5 * after[0] > 0
+
+
+def test_what_an_envoy_had_that_is_gone_comes_back(desk: Desk, quotas: Quotas) -> None:
+    one, other = Envoy(desk, quotas), Envoy(desk, quotas)
+    rounds(desk, [one, other], [200, 200], 4)
+    half = rounds(desk, [one, other], [200, 200], 4)
+    one.stream.cancel()
+    rounds(desk, [other], [200], 2)
+    alone = rounds(desk, [other], [200], 4)
+
+    assert half[1] == pytest.approx(1000, rel=0.25)
+    assert alone[0] > 1.6 * half[1]
+    assert quotas.status()["streams"] == 1
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.lists(st.integers(0, 60), min_size=1, max_size=4),
+    st.integers(1, 6),
+    st.sampled_from(["path", "fast", "few"]),
+)
+def test_all_together_never_let_in_more_than_the_limit(
+    rates: list[int], turns: int, key: str
+) -> None:
+    desk = Desk(FILE)
+    quotas = Quotas(desk.limit, desk)
+    envoys = [Envoy(desk, quotas) for _ in rates]
+    passed = sum(rounds(desk, envoys, rates, turns, key))
+
+    seconds = turns * ROUND + 2 * SPAN / 1e6
+    most = {"path": 60 * 2, "few": 3 * 2, "fast": 100 + 100 * seconds}[key]
+    assert passed <= most
+
+
+def rounds(desk: Desk, envoys: list[Envoy], rates: list[int], turns: int, key: str = "fast") -> Any:
+    """How many went in at each, of so many requests a second, in so many rounds of five seconds."""
+    passed = [0] * len(envoys)
+    for _ in range(turns):
+        for envoy in envoys:
+            envoy.report(**{key: "x"})
+        for _ in range(25):
+            desk.clock.advance(ROUND / 25)
+            for place, envoy in enumerate(envoys):
+                wanted = int(rates[place] * ROUND / 25)
+                passed[place] += sum(envoy.ask() for _ in range(wanted))
+    return passed
+
+
+def test_a_bucket_whose_limit_is_gone_is_to_be_forgotten(desk: Desk, quotas: Quotas) -> None:
+    envoy = Envoy(desk, quotas)
+    envoy.report(few="x")
+    envoy.report(unknown="x")
+    desk.change(FILE.replace("few", "many"))
+    quotas.settle()
+    told = envoy.line.sent[-1].bucket_action
+
+    assert [one.WhichOneof("either") for one in told] == ["abandon_action"]
+    assert [(pair.key, pair.value) for pair in told[0].bucket_id.bucket] == [("few", "x")]
+    assert blanket(envoy, few="x") == "ALLOW_ALL"
+
+
+def test_who_is_silent_about_a_bucket_has_no_share_of_it(desk: Desk, quotas: Quotas) -> None:
+    one, other = Envoy(desk, quotas), Envoy(desk, quotas)
+    rounds(desk, [one, other], [200, 200], 2)
+    rounds(desk, [other], [200], 4)
+    quotas.sweep(desk.clock.now())
+
+    assert [len(shares) for shares in quotas.shares.values()] == [1]
+    assert rounds(desk, [other], [200], 4)[0] > 1600
+
+
+def test_usage_is_collected(desk: Desk, quotas: Quotas) -> None:
+    envoy = Envoy(desk, quotas)
+    envoy.allowed, envoy.denied = 2, 5
+    envoy.report(few="x")
+    envoy.allowed = 4
+    envoy.report(unknown="x")
+
+    assert quotas.status() == {
+        "streams": 1,
+        "buckets": 1,
+        "usage": {
+            "": {"allowed": 4, "denied": 0},
+            "edge.few": {"allowed": 2, "denied": 5},
+        },
+    }
+    envoy.stream.end()
+    assert envoy.line.finished == [(0, "")]
+    assert (quotas.status()["streams"], quotas.status()["buckets"]) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        (b"\xff", "the message is no RateLimitQuotaUsageReports: Error parsing message"),
+        (b"", "the domain is empty; name one in the first message"),
+        (
+            Reports(domain="edge", bucket_quota_usages=[{}]).SerializeToString(),
+            "a bucket has from 1 to 100 entries, not 0",
+        ),
+    ],
+)
+def test_garbage_ends_the_call(quotas: Quotas, message: bytes, said: str) -> None:
+    stream = quotas.open(Line())
+
+    with pytest.raises(Status) as caught:
+        stream.receive(message)
+
+    assert caught.value.code == INVALID_ARGUMENT
+    assert caught.value.message.startswith(said)
+
+
+def test_buckets_of_one_envoy_are_bounded(desk: Desk, quotas: Quotas) -> None:
+    envoy = Envoy(desk, quotas)
+    for number in range(BUCKETS):
+        envoy.report(unknown=str(number))
+
+    with pytest.raises(Status) as caught:
+        envoy.report(unknown="more")
+    assert caught.value.code == RESOURCE_EXHAUSTED
+
+
+def test_two_services_on_one_store_share_a_limit(valkey: Server) -> None:
+    async def visit() -> None:
+        desks = [Desk(FILE, store=valkey.url) for _ in range(2)]
+        told = []
+        for desk in desks:
+            envoy = Envoy(desk, Quotas(desk.limit, desk))
+            envoy.line.heard = asyncio.Event()
+            envoy.report(few="x")
+            await envoy.line.heard.wait()
+            strategy = envoy.line.sent[0].bucket_action[0].quota_assignment_action
+            told.append(strategy.rate_limit_strategy)
+            envoy.stream.cancel()
+
+        assert told[0].token_bucket.max_tokens == 3
+        assert told[1].WhichOneof("either") == "blanket_rule"
+        for desk in desks:
+            await desk.close()
+
+    asyncio.run(visit())
+
+
+def test_a_store_that_is_gone_is_no_assignment(valkey: Server) -> None:
+    async def visit() -> None:
+        desk = Desk(FILE, store=valkey.url)
+        quotas = Quotas(desk.limit, desk)
+        envoy = Envoy(desk, quotas)
+        valkey.kill()
+        envoy.report(few="x")
+        task = envoy.stream._task
+        await task
+
+        assert (envoy.line.sent, envoy.line.finished) == ([], [])
+
+    asyncio.run(visit())
