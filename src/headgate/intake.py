@@ -18,6 +18,8 @@ from headgate.stores.memory import MemoryStore
 from headgate.stores.redis.async_store import AsyncRedisStore
 from headgate.stores.redis.place import hidden
 from headgate.stores.redis.store import RedisStore
+from headgate.stores.remote.address import SCHEMES
+from headgate.stores.remote.store import RemoteStore
 from headgate.stores.shared.store import SharedStore
 from headgate.stores.store import Store
 
@@ -71,9 +73,12 @@ def named(url: str, awaited: bool) -> Any:
         return LeasedStore(named(url.removeprefix("leased+"), awaited))
     if mark and scheme.startswith(("redis", "valkey", "unix")):
         return AsyncRedisStore(url) if awaited else RedisStore(url)
+    if mark and scheme in SCHEMES:
+        return RemoteStore(url, awaited)
     raise ValueError(
         f"store {hidden(url)!r}: unknown; try memory://, shared://name, redis://host, "
-        "redis+cluster://host, redis+sentinel://host/name, or leased+ before one of these"
+        "redis+cluster://host, redis+sentinel://host/name, headgate://host, or leased+ before one "
+        "of these"
     )
 
 

@@ -8,6 +8,7 @@ from headgate.permits.redis.async_permits import AsyncRedisPermits
 from headgate.permits.redis.permits import RedisPermits
 from headgate.permits.shared.permits import SharedPermits
 from headgate.stores.redis.place import hidden
+from headgate.stores.remote.address import SCHEMES, way
 
 
 def reach(store: Any, limit: int, name: str, method: str, ttl: float, awaited: bool) -> Any:
@@ -23,7 +24,10 @@ def reach(store: Any, limit: int, name: str, method: str, ttl: float, awaited: b
     if not isinstance(store, str) or (mark and scheme.startswith(("redis", "valkey", "unix"))):
         kind = AsyncRedisPermits if awaited else RedisPermits
         return kind(store, limit, method=method, ttl=ttl, name=name)
+    if mark and scheme in SCHEMES:
+        kind = AsyncRedisPermits if awaited else RedisPermits
+        return kind(way(store), limit, method=method, ttl=ttl, name=name)
     raise ValueError(
         f"store {hidden(store)!r}: unknown; try memory://, shared://name, redis://host, "
-        "redis+cluster://host or redis+sentinel://host/name"
+        "redis+cluster://host, redis+sentinel://host/name or headgate://host"
     )

@@ -11,6 +11,7 @@ from typing import Any
 from headgate.clock import Clock
 from headgate.measures import MILLION, number, whole
 from headgate.permits.redis.book import Book
+from headgate.permits.redis.lending import Lending
 from headgate.permits.redis.methods import METHODS
 from headgate.permits.redis.tongue import Tongue
 from headgate.permits.redis.warden import Warden, gather, hire
@@ -41,7 +42,8 @@ class Desk:
         self.ttl = number(who, "ttl", ttl, SHORTEST, LONGEST)
         span = round(self.ttl * MILLION)
         own = clock if given(clock) else None
-        tongue = Tongue(method, whole(who, "limit", limit, 1), span, name, own)
+        speak = Lending if store.route.scheme == "headgate" else Tongue
+        tongue: Any = speak(method, whole(who, "limit", limit, 1), span, name, own)
         way = METHODS[method](tongue)
         period = span // way.turns
         walk = own is None

@@ -73,7 +73,7 @@ class Route(NamedTuple):
     """The way to a store: `single`, `cluster` or `sentinel`, and the places to begin with.
 
     `name` is what the sentinels call the primary, `entry` how one enters it, `budget` the seconds
-    that a call may take, 0 where that is not said.
+    that a call may take, 0 where that is not said. `scheme` is what it is called in messages.
     """
 
     kind: str
@@ -81,6 +81,7 @@ class Route(NamedTuple):
     entry: Place
     name: str = ""
     budget: float = 0.0
+    scheme: str = "redis"
 
 
 def route(url: str) -> Route:

@@ -7,7 +7,7 @@ they differ in how they wait. Neither decides what happens without a server: the
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from headgate.algorithms.limit import Limit
 from headgate.clock import Clock, SystemClock, microseconds
@@ -33,6 +33,8 @@ from headgate.stores.watch import Watch
 
 # Seconds that a check may take, whatever it meets on the way.
 BUDGET = 0.05
+
+L = TypeVar("L")
 
 
 class RedisStore:
@@ -194,7 +196,7 @@ class RedisStore:
         return f"RedisStore({shown(self.route)!r})"
 
 
-def backed(ledger: RedisLedger, store: Any, mode: str) -> RedisLedger | Fallback:
+def backed(ledger: L, store: Any, mode: str) -> L | Fallback:
     """The ledger with something to fall back on, unless it is to raise."""
     if mode not in MODES:
         listed = ", ".join(f'"{one}"' for one in MODES)
@@ -230,5 +232,5 @@ def given(clock: Clock | None) -> bool:
 
 def shown(way: Route) -> str:
     """The way as a URL without its secrets."""
-    scheme = "redis" if way.kind == "single" else f"redis+{way.kind}"
+    scheme = way.scheme if way.kind == "single" else f"{way.scheme}+{way.kind}"
     return f"{scheme}://{','.join(map(str, way.seeds))}{'/' + way.name if way.name else ''}"

@@ -20,6 +20,9 @@ WIDE = struct.Struct("<Q").pack
 TROUBLE = (OSError, UnicodeError, OverflowError, ValueError)
 # What reading nonsense raises.
 STRANGE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, struct.error)
+# How a script of one key is called: by its name, or with its text.
+EVALSHA = b"*%d\r\n$7\r\nEVALSHA\r\n$40\r\n%b\r\n$1\r\n1\r\n"
+EVAL = b"*%d\r\n$4\r\nEVAL\r\n$%d\r\n%b\r\n$1\r\n1\r\n"
 ASKING = b"*1\r\n$6\r\nASKING\r\n"
 
 
@@ -32,12 +35,12 @@ class Call:
 
     __slots__ = ("full", "quick")
 
-    def __init__(self, script: Script, arguments: int) -> None:
+    def __init__(
+        self, script: Script, arguments: int, quick: bytes = EVALSHA, full: bytes = EVAL
+    ) -> None:
         count = arguments + 4
-        self.quick = b"*%d\r\n$7\r\nEVALSHA\r\n$40\r\n%b\r\n$1\r\n1\r\n" % (count, script.sha)
-        self.full = b"*%d\r\n$4\r\nEVAL\r\n$%d\r\n%b\r\n$1\r\n1\r\n" % (
-            count, len(script.text), script.text,
-        )  # fmt: skip
+        self.quick = quick % (count, script.sha)
+        self.full = full % (count, len(script.text), script.text)
 
 
 class Question:

@@ -70,6 +70,14 @@ class SharedStore:
         """The clock that all processes of this store read alike."""
         return SystemClock(offset=self._agree().offset)
 
+    def release(self, name: str) -> None:
+        """Let go of a limiter; its file is deleted if nobody has it open any more."""
+        ledger = self._ledgers.pop(name, None)
+        if ledger is not None:
+            path = ledger.site.path(ledger.limits)
+            del ledger
+            discard(path)
+
     def remove(self) -> None:
         """Delete the files of the store; limiters that have them open go on among themselves."""
         self._ledgers.clear()
@@ -109,8 +117,12 @@ class Site:
 
     def renew(self, limits: tuple[Limit, ...]) -> tuple[Segment, tuple[Table, ...]]:
         """`lay`, but what nobody has open is left over from earlier, and not to be found again."""
-        discard(os.path.join(self.folder, self._file(limits)))
+        discard(self.path(limits))
         return self.lay(limits)
+
+    def path(self, limits: tuple[Limit, ...]) -> str:
+        """Where the file of `limits` is."""
+        return os.path.join(self.folder, self._file(limits))
 
     def lay(self, limits: tuple[Limit, ...]) -> tuple[Segment, tuple[Table, ...]]:
         """The file of `limits`, which nobody else can enter yet, and the tables in it."""
@@ -118,7 +130,7 @@ class Site:
         self._sweep(limits)
         drawers, capacity = divide(self.capacity)
         segment = Segment(
-            os.path.join(self.folder, self._file(limits)),
+            self.path(limits),
             self._facts(limits, drawers, capacity),
             drawers,
             extent(limits, capacity),

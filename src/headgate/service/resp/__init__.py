@@ -1,0 +1,1 @@
+"""What every Redis client can ask, in the protocol of Redis."""

@@ -1,0 +1,1 @@
+"""State kept by a Headgate service, which is asked as a Redis is."""
