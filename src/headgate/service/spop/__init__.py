@@ -1,0 +1,1 @@
+"""SPOP: what HAProxy asks an agent, frame by frame."""

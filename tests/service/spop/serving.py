@@ -1,0 +1,182 @@
+"""An agent in an event loop of its own thread, and the HAProxy of `deploy/` in front of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from contextlib import ExitStack
+from http.client import HTTPConnection
+from pathlib import Path
+from threading import Thread
+from typing import Any, NamedTuple, TypeVar
+
+from headgate import ManualClock
+from headgate.rules.model.port import Port as Terms
+from headgate.service.listening import Listener
+from headgate.wire.berth import bind
+from headgate.wire.wheel import Wheel
+from tests.gateway.running import make, tidy
+from tests.servers.haproxy import Haproxy
+from tests.servers.proxy import Proxy
+from tests.servers.waiting import until
+from tests.service.spop.speaking import hall
+
+T = TypeVar("T")
+
+DEPLOY = Path(__file__).parents[3] / "deploy" / "haproxy"
+# A server behind it, by the same process, that tells what it was asked.
+INNER = """
+frontend inner
+    bind unix@FOLDER/app.sock
+    http-request return status 200 content-type text/plain lf-string "%[pathq]"
+"""
+CLOSED = "# http-request return status 503"
+# Every rule's clock stands still, so that nothing is let in because a test took long.
+RULES = """\
+version: 1
+client: {trusted_proxies: [127.0.0.1], header: x-forwarded-for}
+rules:
+  - {name: api, match: {path: /api/**}, limit: 3/min, by: fixed_window}
+  - {name: clients, match: {path: /clients}, key: client.ip, limit: 1/min, by: fixed_window}
+  - {name: keys, match: {path: /keys}, key: header.x-key, limit: 1/min, by: fixed_window}
+  - {name: cookies, match: {path: /cookies}, key: cookie.id, limit: 1/min, by: fixed_window}
+  - {name: queries, match: {path: /queries}, key: query.a, limit: 1/min, by: fixed_window}
+  - {name: hosts, match: {host: a.example}, limit: 1/min, by: fixed_window}
+  - {name: banned, match: {path: /banned}, deny: {}}
+  - {name: none, match: {path: /none}, limit: 1/min, cost: 2, by: fixed_window}
+  - {name: crowd, match: {path: /crowd}, limit: 20/min, by: fixed_window}
+  - {name: login, match: {path: /nowhere}, key: client.ip, limit: 1/min, by: fixed_window}
+"""
+
+
+class Serving:
+    """An agent by these rules, until it is killed."""
+
+    def __init__(self, rules: str = RULES, tls: dict[str, str] | None = None) -> None:
+        self.troubles: list[str] = []
+        self.loop = make()
+        self.loop.set_exception_handler(lambda _, said: self.troubles.append(str(said)))
+        self.thread = Thread(target=self.loop.run_forever, name="agent", daemon=True)
+        self.thread.start()
+        self.call(self.begin(rules, tls))
+
+    def __enter__(self) -> Serving:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+        assert self.troubles == []
+
+    async def begin(self, rules: str, tls: dict[str, str] | None) -> None:
+        terms = Terms("spop://127.0.0.1:0", tls=tls)
+        self.hall = hall(rules, ManualClock())
+        self.wheel = Wheel(self.loop)
+        self.listener = Listener(terms, bind(terms.place), self.hall, self.wheel)
+        self.listener.open(self.loop)
+        self.port = int(self.listener.address.rpartition(":")[2])
+
+    def retire(self) -> None:
+        """Take leave, as a service does that is told to end."""
+        self.do(self.listener.close)
+        self.do(self.hall.retire)
+
+    def kill(self) -> None:
+        """Be gone, without a word; a second time does nothing."""
+        if self.loop.is_closed():
+            return
+        self.do(self.listener.close)
+        self.do(self.hall.close)
+        self.do(self.wheel.close)
+        self.call(tidy())
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join()
+        self.loop.close()
+
+    def do(self, act: Callable[[], T]) -> T:
+        """Do something where it lives."""
+
+        async def errand() -> T:
+            return act()
+
+        return self.call(errand())
+
+    def call(self, errand: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(errand, self.loop).result(20)
+
+
+class Answer(NamedTuple):
+    """What a client is answered."""
+
+    status: int
+    headers: dict[str, str]
+    body: str
+
+
+class Front:
+    """HAProxy in front of an agent, with a proxy between them that does what networks do.
+
+    `changes` are made to the files of `deploy/`, from what stands there to what shall.
+    """
+
+    def __init__(self, changes: dict[str, str], tls: dict[str, str] | None = None) -> None:
+        self.stack = ExitStack()
+        self.serving = self.stack.enter_context(Serving(tls=tls))
+        self.proxy = self.stack.enter_context(Proxy(self.serving.port))
+        usual = {
+            "bind :80": "bind 127.0.0.1:PORT",
+            "/etc/haproxy/": "FOLDER/",
+            "127.0.0.1:9000": "unix@FOLDER/app.sock",
+            "127.0.0.1:8084": f"127.0.0.1:{self.proxy.port}",
+            # The machine may be late, and its clients are patient.
+            "inter 2s": "inter 50ms",
+            "processing 100ms": "processing 20s",
+            "hello 500ms": "hello 20s",
+        }
+        self.files = {
+            name: changed((DEPLOY / name).read_text(), {**usual, **changes})
+            for name in ("haproxy.cfg", "headgate-spoe.cfg")
+        }
+        self.files["haproxy.cfg"] += INNER
+
+    def __enter__(self) -> Front:
+        self.haproxy = self.stack.enter_context(Haproxy(self.files))
+        self.settled()
+        return self
+
+    def __exit__(self, *said: Any) -> None:
+        self.stack.__exit__(*said)
+
+    def settled(self) -> None:
+        """Come back when HAProxy knows that the agent is there."""
+        until(lambda: self.haproxy.up("headgate/headgate"), "HAProxy to find the agent")
+
+    def missed(self) -> None:
+        """Come back when HAProxy knows that it is not."""
+        until(lambda: not self.haproxy.up("headgate/headgate"), "HAProxy to miss the agent")
+
+    def renew(self) -> None:
+        """Have another agent in the place of the one that was."""
+        self.serving = self.stack.enter_context(Serving())
+        self.proxy.target = self.serving.port
+
+    def ask(self, path: str = "/api/", method: str = "GET", **headers: str) -> Answer:
+        """The answer to one request."""
+        line = HTTPConnection("127.0.0.1", self.haproxy.port, timeout=30)
+        try:
+            said = {name.replace("_", "-"): value for name, value in headers.items()}
+            line.request(method, path, headers=said)
+            answer = line.getresponse()
+            found = {name.lower(): value for name, value in answer.getheaders()}
+            return Answer(answer.status, found, answer.read().decode())
+        finally:
+            line.close()
+
+    def statuses(self, path: str, times: int, **headers: str) -> list[int]:
+        """The statuses of the answers to so many requests, one after the other."""
+        return [self.ask(path, **headers).status for _ in range(times)]
+
+
+def changed(text: str, changes: dict[str, str]) -> str:
+    for before, after in changes.items():
+        text = text.replace(before, after)
+    return text
