@@ -59,6 +59,7 @@ cdef class Exchange:
     cdef public bint over
     cdef public bytes told
     cdef public object valve
+    cdef public object purse
     cpdef note(self, bytes name, bytes value, long kind)
     cdef trail(self, bytes name, bytes value, long kind)
     cpdef settle(self, bytes method, bint keep, bint old, bint upgrade)

@@ -52,9 +52,9 @@ class Exchange:
     __slots__ = (
         "asides", "backlog", "begun", "carried", "coded", "desk", "entry", "expects", "fault",
         "forwarded", "headed", "held", "host", "inlet", "keep", "length", "lines", "method", "old",
-        "outlet", "over", "raw", "replay", "request", "road", "said", "server", "since", "size",
-        "spot", "start", "status", "target", "task", "ticket", "ties", "told", "took", "trailers",
-        "tried", "unread", "upgrade", "valve", "weight", "whole",
+        "outlet", "over", "purse", "raw", "replay", "request", "road", "said", "server", "since",
+        "size", "spot", "start", "status", "target", "task", "ticket", "ties", "told", "took",
+        "trailers", "tried", "unread", "upgrade", "valve", "weight", "whole",
     )  # fmt: skip
 
     # Only what is not a number: compiled, those are where they belong.
@@ -70,6 +70,7 @@ class Exchange:
     tried: Any
     task: Any
     valve: Any
+    purse: Any
 
     def __init__(self, inlet: Any, desk: Any) -> None:
         self.inlet = inlet
@@ -86,10 +87,10 @@ class Exchange:
         self.backlog = None
         self.held = 0
         self.replay = False
-        # Who decided what, and where it goes; lines about who it is from, if it has its own; what
-        # the server's breaker gave for it, -1 for nothing.
+        # Who decided what, where it goes, what it may cost there; lines about who it is from, if it
+        # has its own; what the server's breaker gave for it, -1 for nothing.
         self.spot = self.request = self.entry = self.road = self.server = self.outlet = None
-        self.tried = self.task = None
+        self.tried = self.task = self.purse = None
         self.forwarded = b""
         self.start, self.ticket = 0, -1
         # Since when it is the server that is waited for, and for how long it was.

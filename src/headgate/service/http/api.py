@@ -1,0 +1,91 @@
+"""The API: every route there is, in the order in which it is documented."""
+
+from __future__ import annotations
+
+from headgate.service.http import auth, bookings, checks, document, verbs, views
+from headgate.service.http.forms import (
+    Check,
+    Commit,
+    Hold,
+    Many,
+    Renew,
+    Reserve,
+    Reset,
+    Take,
+    Ticket,
+)  # fmt: skip
+from headgate.service.http.routes import Route, Routes
+
+PLAN = {"plan": "What the key has booked, if the rules have plans."}
+ASKED = {
+    "deny": "The status for no, if the proxy passes on no others, such as 403 for nginx.",
+    "rule": "Only this rule is asked.",
+    "status": "With which status the request is taken to end, for rules that mind; 200.",
+}
+DECIDES = {
+    200: "The request may go in; how the limits stand is in the headers.",
+    400: "The proxy's headers are missing, or tell of two requests.",
+    403: "Who asks is no proxy that the rules trust; or the rules let the client in never.",
+    429: "It is too much. With `?deny=`, it is that status instead.",
+    503: "There is no room, or the store could not be asked.",
+}
+
+ROUTES = Routes(
+    Route("POST", "/v1/take", verbs.take, "Spend what is there, or nothing.", verbs.STATUSES,
+          (Take, Many), examples=verbs.EXAMPLES["take"], schema="Decision"),
+    Route("POST", "/v1/peek", verbs.peek, "What `take` would say; nothing is spent.",
+          verbs.STATUSES, (Take, Many), examples=verbs.EXAMPLES["peek"], schema="Decision"),
+    Route("POST", "/v1/debit", verbs.debit, "Spend what may not be there, as a debt.",
+          verbs.DONE, (Take,), examples=verbs.EXAMPLES["debit"], schema="Decision"),
+    Route("POST", "/v1/refund", verbs.refund, "Give back, up to what a fresh key has.",
+          verbs.DONE, (Take,), examples=verbs.EXAMPLES["refund"], schema="Decision"),
+    Route("POST", "/v1/reset", verbs.reset, "Forget a key.", {204: "It is forgotten."},
+          (Reset,), examples=verbs.EXAMPLES["reset"]),
+    Route("POST", "/v1/check", checks.check, "Ask all rules about a request.",
+          {200: "What the rules say; `allowed` is whether it may go in."},
+          (Check,), examples=checks.EXAMPLES, schema="object"),
+    Route("POST", "/v1/reserve", bookings.reserve, "Book the first moment at which it fits.",
+          bookings.BOOKED, (Reserve,), examples=bookings.EXAMPLES["reserve"], schema="object"),
+    Route("POST", "/v1/commit", bookings.commit, "What was booked is done.",
+          bookings.ENDED, (Commit,), examples=bookings.EXAMPLES["commit"], schema="Decision"),
+    Route("POST", "/v1/cancel", bookings.cancel, "What was booked is given back.",
+          bookings.ENDED, (Ticket,), examples=bookings.EXAMPLES["commit"], schema="Decision"),
+    Route("POST", "/v1/hold", bookings.hold, "Hold a place of a rule that has some.",
+          bookings.HELD, (Hold,), examples=bookings.EXAMPLES["hold"], schema="object"),
+    Route("POST", "/v1/renew", bookings.renew, "Hold it longer.",
+          bookings.KEPT, (Renew,)),
+    Route("POST", "/v1/release", bookings.release, "Give it back.",
+          bookings.KEPT, (Ticket,)),
+    Route("GET", "/v1/rules", views.rules, "The rules that one may ask by.",
+          {200: "Their limits, and how many they let in and refused."}, schema="object"),
+    Route("GET", "/v1/rules/{rule}", views.rule, "One of the rules.",
+          {200: "Its limits, and how many it let in and refused.", 404: "There is none such."},
+          examples=views.EXAMPLES["rule"], schema="object"),
+    Route("GET", "/v1/keys/{rule}/{key}", verbs.state, "How a key stands.",
+          {200: "Nothing was spent.", 404: verbs.STATUSES[404]}, query=PLAN,
+          examples=verbs.EXAMPLES["state"], schema="Decision"),
+    Route("GET", "/v1/top", views.top, "Who asks most by a rule, of late.",
+          {200: "Each `asked` is at most `error` too high; `total` is how often anybody asked.",
+           404: "There is no such rule."},
+          query={"rule": "Which rule.", "limit": "How many keys; 10."},
+          examples=views.EXAMPLES["top"], schema="object"),
+    Route("*", "/v1/auth", auth.auth, "Whether a proxy is to let a request in.", DECIDES,
+          query=ASKED, header=b"x-headgate-token"),
+    Route("*", "/v1/auth/{target...}", auth.auth,
+          "The same, for Envoy: the path of the request follows.", DECIDES,
+          header=b"x-headgate-token"),
+    Route("POST", "/json", views.ratelimit, "As envoyproxy/ratelimit answers.",
+          {200: "It is let in.", 404: "Nobody answers Envoy's calls here.",
+           429: "It is over a limit."}, schema="object"),
+    Route("GET", "/rlconfig", views.rlconfig, "The domains, as envoyproxy/ratelimit has them.",
+          {200: "One limit in a line.", 404: "Nobody answers Envoy's calls here."}, schema="text"),
+    Route("GET", "/healthcheck", views.healthcheck, "As envoyproxy/ratelimit says how it is.",
+          {200: "OK", 500: "It is not well."}, schema="text", open=True),
+    Route("GET", "/health", views.health, "Whether the process serves.",
+          {200: "It does."}, examples=views.EXAMPLES["health"], schema="object", open=True),
+    Route("GET", "/ready", views.ready, "Whether to send it anything.",
+          {200: "Yes.", 503: "Not now, and why."}, examples=views.EXAMPLES["ready"],
+          schema="object", open=True),
+    Route("GET", "/openapi.json", document.document, "This document.",
+          {200: "OpenAPI 3.1."}, schema="object", open=True),
+)  # fmt: skip
