@@ -21,6 +21,8 @@ from headgate.algorithms.token_bucket import TokenBucket
 from headgate.algorithms.warm_up import WarmUp
 from headgate.async_limiter import AsyncLimiter, AsyncReservation
 from headgate.breakers.breaker import Breaker
+from headgate.budgets.budget import Budget
+from headgate.budgets.purse import Purse
 from headgate.bulkheads.async_bulkhead import AsyncBulkhead
 from headgate.bulkheads.bulkhead import Bulkhead
 from headgate.bulkheads.fleet_slot import FleetSlot
@@ -32,11 +34,13 @@ from headgate.errors import (
     BreakerOpen,
     BulkheadFull,
     CannotFit,
+    FundsExhausted,
     HeadgateError,
     LimitError,
     LimitExceeded,
     MissingExtra,
     PacerFull,
+    PurseRefused,
     RateError,
     Refused,
     StoreMismatch,
@@ -71,6 +75,7 @@ __all__ = [
     "AsyncReservation",
     "Breaker",
     "BreakerOpen",
+    "Budget",
     "Bulkhead",
     "BulkheadFull",
     "CannotFit",
@@ -78,6 +83,7 @@ __all__ = [
     "Decision",
     "FixedWindow",
     "FleetSlot",
+    "FundsExhausted",
     "Gradient",
     "HeadgateError",
     "LeakyBucket",
@@ -93,6 +99,8 @@ __all__ = [
     "PacerFull",
     "Permit",
     "Pool",
+    "Purse",
+    "PurseRefused",
     "Rate",
     "RateError",
     "RedisStore",

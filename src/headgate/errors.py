@@ -7,6 +7,8 @@
     │   ├── BulkheadFull      too many at once
     │   ├── PacerFull         too many wait to leave, or one cannot leave in time
     │   ├── BreakerOpen       what one would call is failing
+    │   ├── FundsExhausted    a request has spent its budget midway, and there is no more
+    │   ├── PurseRefused      what a request brought of a budget does not count
     │   └── SystemBusy        the whole service is beyond what it can bear
     ├── StoreUnavailable      there is no answer: the store did not give one
     ├── StoreMismatch         two programs want one store in two ways (also a ValueError)
@@ -144,6 +146,35 @@ class BreakerOpen(Refused):
         if self.retry_after == inf:
             return f"{named} is held open"
         return f"{named} is open; try again in {_wait(self.retry_after)} s"
+
+
+class FundsExhausted(Refused):
+    """A request, done in part, has spent its budget: `cost` is what was next, `left` was there."""
+
+    reason = "funds"
+
+    def __init__(self, decision: Decision, cost: int = 0, left: int = 0) -> None:
+        super().__init__(decision, cost, left)
+        self.decision, self.cost, self.left = decision, cost, left
+
+    @property
+    def retry_after(self) -> float:
+        """Seconds until there would be more, which says nothing of whether to begin again."""
+        return self.decision.retry_after
+
+    def __str__(self) -> str:
+        return f"funds exhausted midway: {self.cost} needed, {self.left} left"
+
+
+class PurseRefused(Refused):
+    """The budget that a request brought is `missing`, `forged`, `expired` or `replayed`."""
+
+    @property
+    def reason(self) -> str:
+        return str(self.args[0])
+
+    def __str__(self) -> str:
+        return f"the request's budget is {self.reason}"
 
 
 class SystemBusy(Refused):

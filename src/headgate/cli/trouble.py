@@ -15,7 +15,7 @@ from headgate.errors import Problem, spelled
 # As much of a line as is shown around the place.
 WIDTH = 100
 SECRET = re.compile(r"([a-z+]+://)(?:(?!://).)*@")
-OPTIONS = re.compile(r"((?:redis|valkey|unix)[a-z+]*://[^\s\"'?]*\?)[^\s\"']*")
+OPTIONS = re.compile(r"((?:redis|valkey|unix|headgate)[a-z+]*://[^\s\"'?]*\?)[^\s\"']*")
 # What stands after the name of a token, in any of the three forms.
 TOKEN = re.compile(r"""(\btoken["']?\s*[:=]\s*)(?:"(?:[^"\\]|\\.)*"?|'[^']*'?|[^\s"',}]+)""")
 

@@ -28,6 +28,7 @@ cdef class Desk:
     cdef public object lodge
     cdef public object errands
     cdef public object lobby
+    cdef public object purser
     cdef public House house
     cdef Scroll scroll
     cdef public long long requests

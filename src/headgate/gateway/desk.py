@@ -32,7 +32,7 @@ class Desk:
 
     __slots__ = (
         "book", "closing", "errands", "hearsay", "house", "keeper", "lobby", "lodge", "manners",
-        "paused", "refused", "requests", "roads", "scroll", "version", "ways",
+        "paused", "purser", "refused", "requests", "roads", "scroll", "version", "ways",
     )  # fmt: skip
 
     def __init__(self, keeper: Any, house: House) -> None:
@@ -43,6 +43,8 @@ class Desk:
         self.scroll = Scroll()
         self.errands: Any = None
         self.lobby: Any = None
+        # Who grants requests what they may cost behind the gateway, if the rules do.
+        self.purser: Any = None
         self.requests = self.refused = 0
         self.closing = False
         self.paused: set[Any] = set()
@@ -144,6 +146,8 @@ class Desk:
         if entry.refusal is not None:
             self.refused += 1
             self.errands.refuse(exchange, entry)
+        elif self.purser is not None:
+            self.purser.fund(exchange)
         else:
             self.forward(exchange)
 
@@ -221,6 +225,8 @@ class Desk:
         """Add to an answer what rules have to tell, and see how long it took."""
         entry = exchange.entry
         exchange.took = self.house.now - exchange.since if exchange.whole else 0
+        if exchange.purse is not None:
+            exchange.purse.end(exchange, scroll)
         if entry.calls:
             self.errands.settle(entry)
         if entry.bandwidth or entry.body is not None:
@@ -271,6 +277,8 @@ class Desk:
         entry = exchange.entry
         if entry is not None and entry.owing:
             self.errands.leave(exchange, exchange.status)
+        if exchange.purse is not None:
+            exchange.purse.close(exchange)
         exchange.request = None
         if self.closing:
             exchange.keep = False

@@ -17,6 +17,7 @@ from headgate.gateway.complaints import complaint
 from headgate.gateway.desk import Desk
 from headgate.gateway.dialer import Dialer
 from headgate.gateway.origins import relay
+from headgate.gateway.purser import appointed
 from headgate.gateway.upstreams.server import Server
 from headgate.gateway.valve import Valve
 from headgate.gateway.way import LONGEST, REMEMBERED, Way
@@ -70,6 +71,7 @@ class Errands:
         desk.hearsay = b"" if header in MEANINGS else header
         desk.version = desk.book.version
         desk.ways = {}
+        desk.purser = appointed(desk, self)
 
     def learn(self, exchange: Exchange) -> Way | None:
         """What is known of all requests like this one; None if it is none."""
@@ -181,6 +183,8 @@ class Errands:
             # Those that were not used for longer are no better.
             server.clear()
         if status == 502 and self._again(exchange, outlet, stale):
+            if exchange.purse is not None and outlet is not None and not stale:
+                exchange.purse.begin(exchange)
             self.desk.forward(exchange)
             return
         self.object(exchange, status)
@@ -252,6 +256,8 @@ class Errands:
         entry = exchange.entry
         if entry is not None and entry.owing:
             self.leave(exchange, status)
+        if exchange.purse is not None:
+            exchange.purse.close(exchange)
         exchange.request = exchange.backlog = None
 
     def relay(self, exchange: Exchange) -> None:

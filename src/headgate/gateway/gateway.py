@@ -114,6 +114,7 @@ class Gateway:
             name: {"passed": one.passed, "refused": one.refused, "shadowed": one.shadowed}
             for name, one in self.keeper.tallies().items()
         }
+        purser = desk.purser
         return {
             "version": self.keeper.version,
             "requests": desk.requests,
@@ -121,6 +122,7 @@ class Gateway:
             "draining": desk.closing,
             **desk.lobby.status(),
             "rules": rules,
+            **({} if purser is None else {"budget": purser.budget.counts._asdict()}),
             "upstreams": self._delta.status(),
         }
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from headgate.rules.model.allowance import Allowance
 from headgate.rules.model.bounds import Bounds, Patience, Timeouts
+from headgate.rules.model.budget import Budget
 from headgate.rules.model.callers import CallerTerms
 from headgate.rules.model.charge import Cost, Counts
 from headgate.rules.model.gates import Adaptive, Break, Deny
@@ -29,7 +30,7 @@ from tests.rules.model.rich import RICH
 
 TABLES = (
     Rules, Trust, Rule, Allowance, Cost, Counts, Reject, Wait, Degrade, Redirect, Deny, Adaptive,
-    Break, Terms, Gateway, Listen, Tls, Admin, Bounds, Timeouts, Patience, Upstream, Health,
+    Break, Terms, Budget, Gateway, Listen, Tls, Admin, Bounds, Timeouts, Patience, Upstream, Health,
     Retries, Assurance, Route, Rewrite, Audit, Service, Port, Capacity, Waits, RateLimit,
     CallerTerms,
 )  # fmt: skip
@@ -121,6 +122,13 @@ VALID: dict[tuple[str, ...], tuple[set[str], str]] = {
     ("client",): ({"empty mapping"}, "believe nobody, as usual"),
     ("plans",): ({"empty mapping"}, "there need be no plans"),
     ("plans", "*"): ({"empty mapping"}, "a plan may change nothing, which is warned of"),
+    ("budget", "grant"): ({"number"}, "7 units"),
+    ("budget", "most"): ({"number", "zero"}, "7 units, or what is granted"),
+    ("budget", "plans"): ({"empty mapping", "mapping"}, "no plans, or one of any name"),
+    ("budget", "plans", "free"): ({"number"}, "7 units"),
+    ("budget", "plans", "vip"): ({"number"}, "7 units"),
+    ("budget", "ttl"): ({"number", "fraction"}, "a number of seconds"),
+    ("budget", "skew"): ({"number", "fraction", "zero"}, "a number of seconds"),
     ("gateway",): ({"empty mapping"}, "a gateway may do nothing"),
     ("gateway", "routes"): ({"empty list"}, "a gateway may forward nothing"),
     ("gateway", "workers"): ({"number"}, "7 workers"),
@@ -239,6 +247,9 @@ def valid(path: Path, label: str) -> str:
     """Why a mutation leaves the file good, or the empty string."""
     steps = tuple(str(step) for step in path)
     for ending, (labels, why) in VALID.items():
+        # Those of a budget are numbers.
+        if steps[:2] == ("budget", "plans") and ending[0] == "plans":
+            continue
         tail = steps[-len(ending) :]
         if label in labels and len(tail) == len(ending) and all(
             wanted in ("*", step) for wanted, step in zip(ending, tail, strict=True)
@@ -305,7 +316,8 @@ def needed(path: Path) -> bool:
     holders = {
         "version": ("",), "name": ("*",), "rate": ("limit", "*"), "timeout": ("wait",),
         "to": ("redirect",), "by": ("adaptive",), "status": ("counts",), "listen": ("admin",),
-        "certificate": ("tls",), "token": ("envoy", "shop"), "key": ("tls",), "path": ("health",), "servers": ("shop",),
+        "certificate": ("tls",), "token": ("envoy", "shop"), "key": ("tls",), "path": ("health",),
+        "servers": ("shop",), "limit": ("budget",), "grant": ("budget",), "keys": ("budget",),
     }  # fmt: skip
     name = str(path[-1])
     if name == "name":

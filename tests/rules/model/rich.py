@@ -25,6 +25,20 @@ RICH: dict[str, Any] = {
             "files": {"bandwidth": "1MB/s"},
         },
     },
+    "budget": {
+        "limit": "1000/min",
+        "grant": 20,
+        "keys": ["a-key-of-at-least-thirty-two-bytes", "the-next-of-at-least-as-many-bytes"],
+        "key": ["header.x-user", "shop:{client.ip}"],
+        "plans": {"vip": "unlimited", "free": 5},
+        "most": 200,
+        "by": "gcra",
+        "ttl": "10s",
+        "skew": "500ms",
+        "header": "x-funds",
+        "name": "shop",
+        "when_unavailable": "deny",
+    },
     "service": {
         "listen": [
             {

@@ -4,13 +4,16 @@
 | --- | --- | --- |
 | `quota` | 429: you did too much | `...http-problem-types#quota-exceeded` |
 | `abnormal` | 429: and you make a habit of it | `...http-problem-types#abnormal-usage-detected` |
+| `funds` | 429: too much, with part of it done | `urn:headgate:problem:funds-exhausted` |
 | `capacity` | 503: we cannot now | `...http-problem-types#temporary-reduced-capacity` |
 | `unavailable` | 503: nobody knows | `urn:headgate:problem:limiter-unavailable` |
 | `denied` | 403: never | `urn:headgate:problem:denied` |
 
-The first three types are those of draft-ietf-httpapi-ratelimit-headers. A quota that a request can
-never fit is a 429 without `Retry-After`, and `"permanent": true`; if it is the body that is too
-large, a 413. None of it is to be stored by a cache, and no key is in any of it.
+What is no URN is of draft-ietf-httpapi-ratelimit-headers. A quota that a request can never fit is a
+429 without `Retry-After`, and `"permanent": true`; if it is the body that is too large, a 413. What
+was exhausted midway has no `Retry-After` either, though its body says when there is more: programs
+that see one begin again by themselves, and part of it is done. None of it is to be stored by a
+cache, and no key is in any of it.
 """
 
 from __future__ import annotations
@@ -38,6 +41,7 @@ class Kind(NamedTuple):
 KINDS = {
     "quota": Kind(429, DRAFT + "quota-exceeded", "Quota Exceeded"),
     "abnormal": Kind(429, DRAFT + "abnormal-usage-detected", "Abnormal Usage Detected"),
+    "funds": Kind(429, OWN + "funds-exhausted", "Funds Exhausted Midway"),
     "capacity": Kind(503, DRAFT + "temporary-reduced-capacity", "Temporary Reduced Capacity"),
     "unavailable": Kind(503, OWN + "limiter-unavailable", "Limiter Unavailable"),
     "denied": Kind(403, OWN + "denied", "Denied"),
@@ -81,7 +85,8 @@ class Refusal(NamedTuple):
             body = self._html(wait) if kind is HTML else self._text(wait)
         headers = [kind, (b"content-length", b"%d" % len(body)), UNSTORED]
         # Who is denied, and not until some moment, is not to come back.
-        if wait < inf and (wait > 0.0 or self.kind != "denied"):
+        soon = self.kind != "funds" and (wait > 0.0 or self.kind != "denied")
+        if wait < inf and soon:
             headers.append((b"retry-after", b"%d" % seconds(wait)))
         return self.status, headers, body
 

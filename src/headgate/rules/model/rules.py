@@ -19,6 +19,7 @@ from headgate.rules.documents.document import Document, format_of, read
 from headgate.rules.documents.environment import expand
 from headgate.rules.documents.page import MOST_BYTES
 from headgate.rules.matching.facts import Fact
+from headgate.rules.model.budget import BUDGET
 from headgate.rules.model.callers import heard
 from headgate.rules.model.gateway import GATEWAY
 from headgate.rules.model.kinds import (
@@ -79,6 +80,7 @@ class Rules:
     )
     plan: Any = told(FACT, "Where the plan of a request stands; without it, the app says it.", "")
     plans: Any = told(Names("a mapping from plans to terms", PLAN), "What each plan may.", Named())
+    budget: Any = told(BUDGET, "What a request may cost in all services it passes through.", None)
     gateway: Any = told(GATEWAY, "What the gateway listens to and forwards to.", None)
     service: Any = told(SERVICE, "Where the service is asked, and by whom.", None)
 
@@ -136,6 +138,8 @@ class Rules:
         plain = spelled(self)
         if "store" in plain:
             plain["store"] = masked(self.store)
+        if self.budget is not None:
+            plain["budget"] = self.budget.hushed()
         if self.gateway is not None:
             plain["gateway"] = self.gateway.hushed()
         if self.service is not None:

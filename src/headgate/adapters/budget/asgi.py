@@ -1,0 +1,144 @@
+"""ASGI: a budget for each request, in front of any ASGI application.
+
+    app = BudgetMiddleware(app, budget, price=5)
+
+A request from another service of ours brings what it may spend; one that comes in here is granted
+something. The application has it as `scope["state"]["purse"]`, which is `request.state.purse` in
+Starlette and FastAPI, and never sees the header. What is left goes back with the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from headgate.adapters.asgi import booked, refuse, signed
+from headgate.adapters.budget.answers import answer
+from headgate.adapters.reply import HEADS, App, Message, Receive, Scope, Send
+from headgate.budgets.budget import Budget
+from headgate.budgets.purse import CURRENT, Purse
+from headgate.budgets.terms import Visit
+from headgate.errors import FundsExhausted, Refused, StoreUnavailable
+from headgate.measures import whole
+
+Finder = Callable[[Scope], Any]
+
+
+class BudgetMiddleware:
+    """Puts a budget in front of an application, which costs `price`: a number, or by the scope.
+
+    `account` and `plan` are functions of the scope that say whose budget it is and what they have
+    booked; they are asked about requests that come in here, and without an account all of those
+    share one. `reserve` is what such a request is granted at least, and `route` the name under
+    which it is found out what others like it have cost.
+
+    A `FundsExhausted` that the application lets through before it has answered is answered here.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        budget: Budget,
+        price: int | Finder = 1,
+        *,
+        account: Finder = signed,
+        plan: Finder = booked,
+        reserve: int | Finder = 0,
+        route: str | Finder = "",
+    ) -> None:
+        self.app = app
+        self.budget = budget
+        self._price = finder("price", price)
+        self._account, self._plan = account, plan
+        self._reserve = finder("reserve", reserve)
+        self._route = route if callable(route) else lambda _: route
+        self._name = budget.terms.header.encode("ascii")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+        brought = [value for name, value in scope["headers"] if name == self._name]
+        # Two of them are none: no service of ours sends two.
+        header = b",".join(brought).decode("latin-1")
+        try:
+            opened = self.budget.admit(header, lambda: self._visit(scope))
+            purse: Purse = opened if isinstance(opened, Purse) else await opened
+        except (Refused, StoreUnavailable) as no:
+            await refuse(scope, receive, send, answer(no, accept(scope)))
+            return
+        try:
+            await self._serve(purse, scope, receive, send)
+        finally:
+            await arrived(purse.close())
+
+    async def _serve(self, purse: Purse, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = [line for line in scope["headers"] if line[0] != self._name]
+        state = {**scope.get("state", {}), "purse": purse}
+        told = Head(purse, self._name, send)
+        before = CURRENT.get()
+        CURRENT.set(purse)
+        try:
+            if await self._paid(purse, scope, receive, told):
+                await self.app({**scope, "headers": headers, "state": state}, receive, told.send)
+        except FundsExhausted as no:
+            if told.begun:
+                raise
+            await refuse(scope, receive, told.send, answer(no, accept(scope)))
+        finally:
+            CURRENT.set(before)
+
+    async def _paid(self, purse: Purse, scope: Scope, receive: Receive, told: Head) -> bool:
+        try:
+            await arrived(purse.spend(self._price(scope)))
+        except (FundsExhausted, StoreUnavailable) as no:
+            await refuse(scope, receive, told.send, answer(no, accept(scope)))
+            return False
+        return True
+
+    def _visit(self, scope: Scope) -> Visit:
+        account, plan = self._account(scope), self._plan(scope)
+        reserve, route = self._reserve(scope), self._route(scope)
+        return Visit(str(account or ""), str(plan or ""), reserve, str(route or ""))
+
+
+class Head:
+    """The head of an answer, which takes with it what is left."""
+
+    __slots__ = ("_name", "_purse", "_send", "begun")
+
+    def __init__(self, purse: Purse, name: bytes, send: Send) -> None:
+        self._purse = purse
+        self._name = name
+        self._send = send
+        self.begun = False
+
+    def send(self, message: Message) -> Awaitable[None]:
+        """Send one message of the answer."""
+        self.begun = True
+        if message["type"] in HEADS:
+            # What others wrote there is not ours, and outside nobody is told.
+            lines = [line for line in message.get("headers", ()) if line[0].lower() != self._name]
+            back = self._purse.answer()
+            if back:
+                lines.append((self._name, back.encode("ascii")))
+            message = {**message, "headers": lines}
+        return self._send(message)
+
+
+def finder(word: str, given: int | Callable[[Any], Any]) -> Callable[[Any], int]:
+    """A function that says a number: the same for all, or by the request."""
+    if callable(given):
+        return given
+    number = whole("BudgetMiddleware", word, given, 0, 1 << 50)
+    return lambda _: number
+
+
+def accept(scope: Scope) -> str:
+    """In which form the client would like to be told."""
+    found = [value for name, value in scope["headers"] if name == b"accept"]
+    return b", ".join(found).decode("latin-1")
+
+
+async def arrived(answer: Any) -> Any:
+    return answer if answer is None else await answer
