@@ -19,6 +19,7 @@ from typing import Any
 
 from headgate.rules.model.allowance import Allowance
 from headgate.rules.model.bounds import Bounds, Patience, Timeouts
+from headgate.rules.model.budget import Budget
 from headgate.rules.model.callers import CallerTerms
 from headgate.rules.model.charge import Cost, Counts
 from headgate.rules.model.gates import Adaptive, Break, Deny
@@ -42,8 +43,8 @@ TABLES: dict[str, type] = {
     cls.__name__: cls
     for cls in (
         Rules, Trust, Rule, Allowance, Cost, Counts, Reject, Wait, Degrade, Redirect, Deny,
-        Adaptive, Break, Terms, Gateway, Listen, Tls, Admin, Bounds, Timeouts, Patience, Upstream,
-        Health, Retries, Assurance, Route, Rewrite, Audit, Service, Port, Capacity, Waits,
+        Adaptive, Break, Terms, Budget, Gateway, Listen, Tls, Admin, Bounds, Timeouts, Patience,
+        Upstream, Health, Retries, Assurance, Route, Rewrite, Audit, Service, Port, Capacity, Waits,
         RateLimit, CallerTerms,
     )
 }  # fmt: skip

@@ -42,13 +42,15 @@ class Talk:
             assert talk.hear().status == 200
             assert talk.finish() == b""
 
-    Pieces are sent one after the other. After each `turn` is called: see that the other side has
-    read by then, or else it may find two pieces in one.
+    It comes from the address `source`. Pieces are sent one after the other. After each `turn` is
+    called: see that the other side has read by then, or else it may find two pieces in one.
     """
 
-    def __init__(self, port: int, turn: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, port: int, turn: Callable[[], None] = lambda: None, source: str = "127.0.0.1"
+    ) -> None:
         self.turn = turn
-        self.socket = socket.create_connection(("127.0.0.1", port), SECONDS)
+        self.socket = socket.create_connection(("127.0.0.1", port), SECONDS, (source, 0))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.spare = b""
         self.over = False

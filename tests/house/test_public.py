@@ -14,6 +14,10 @@ import headgate
 
 ROOT = Path(__file__).parents[2]
 NAMES = {
+    "Budget",
+    "FundsExhausted",
+    "Purse",
+    "PurseRefused",
     "Vegas",
     "SystemBusy",
     "System",

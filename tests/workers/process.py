@@ -1,4 +1,4 @@
-"""`headgate gateway` as a process, with all that it starts."""
+"""`headgate gateway`, or `headgate serve`, as a process, with all that it starts."""
 
 from __future__ import annotations
 
@@ -30,31 +30,36 @@ class Reply(NamedTuple):
 
 
 class Process:
-    """A gateway by the rules in a text, in a FOLDER of its own, with these words on its line.
+    """A gateway, or a service, by the rules in a text, in a FOLDER of its own.
 
         with Process(RULES, "--workers", "2") as process:
             talk(process.port)
 
+    The words are those on its line after its `command`.
     `port` is where it listens first. `ask` asks its admin; `pid` is the master's, also after
     another has taken over. What it says is in `log`. `start` is what Python is told to run.
     """
 
     def __init__(
-        self, text: str, *words: str, start: tuple[str, ...] = ("-m", "headgate.cli")
+        self,
+        text: str,
+        *words: str,
+        start: tuple[str, ...] = ("-m", "headgate.cli"),
+        command: str = "gateway",
     ) -> None:
-        self.folder = keeper().room("gateway")
+        self.folder = keeper().room(command)
         self.rules = self.folder / "rules.yaml"
         self.rules.write_text(text.replace("FOLDER", str(self.folder)))
         path = os.pathsep.join([str(FOUND), *filter(None, [os.environ.get("PYTHONPATH")])])
         self.process = keeper().start(
-            self.folder, "env", f"PYTHONPATH={path}", sys.executable, *start, "gateway",
+            self.folder, "env", f"PYTHONPATH={path}", sys.executable, *start, command,
             "rules.yaml", *words,
         )  # fmt: skip
         self.pid = self.process.pid
 
     def __enter__(self) -> Process:
         try:
-            until(self.up, "the gateway to be up")
+            until(self.up, "it to be up")
         except BaseException:
             self.close()
             raise
@@ -70,6 +75,12 @@ class Process:
     @property
     def port(self) -> int:
         return int(self.find(r"listening on https?://\S*:([0-9]+)"))
+
+    @property
+    def ports(self) -> dict[str, int]:
+        """Where a service listens, by what is spoken there."""
+        found = re.findall(r"listening on ([a-z]+)://\S*:([0-9]+)", self.log)
+        return {speaks: int(port) for speaks, port in found}
 
     @property
     def admin(self) -> int:
@@ -127,7 +138,7 @@ class Process:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait(20)
-        for name in set(re.findall("shared://(gateway-[0-9a-f]+)", self.log)):
+        for name in set(re.findall("shared://((?:gateway|service)-[0-9a-f]+)", self.log)):
             SharedStore(name).remove()
         keeper().forget(self.folder, self.process)
 

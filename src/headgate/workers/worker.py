@@ -114,9 +114,7 @@ def teller(channel: Channel) -> Callable[[Text], object]:
 class Duty:
     """What a worker does for its master."""
 
-    def __init__(
-        self, server: Any, channel: Channel, orders: Orders, origin: Standing
-    ) -> None:
+    def __init__(self, server: Any, channel: Channel, orders: Orders, origin: Standing) -> None:
         self._server = server
         self._channel = channel
         self._orders = orders
