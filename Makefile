@@ -95,6 +95,7 @@ bench: $(BENCH)/.package ## measure against the peers, in an environment of its 
 	$(BENCH)/bin/python benchmarks/matching.py
 	$(BENCH)/bin/python benchmarks/web.py
 	$(BENCH)/bin/python benchmarks/gateway.py
+	$(BENCH)/bin/python benchmarks/serving.py
 
 # What is measured of a gateway wants the machine for itself, so those go one after another.
 soak: $(TOOLS) ## the same proofs at length, traces ten times as long, and what takes real time
@@ -124,10 +125,10 @@ $(PACKAGE): $(SOURCES) | $(VENV)/bin/python
 
 # Valkey comes with the tools. Redis, nginx, wrk and Chromium are Debian's: without them, or the right to
 # install them, the tests that need one are skipped and say so; in continuous integration they fail.
-DEBIAN := redis-server redis-tools wrk nginx-light chromium
+DEBIAN := redis-server redis-tools wrk nginx-light haproxy chromium
 $(TOOLS): pyproject.toml | $(PACKAGE)
 	$(VENV)/bin/python $(PIP) "headgate[dev]"
-	@{ command -v redis-server && command -v wrk && command -v nginx && command -v chromium; } >/dev/null || \
+	@{ command -v redis-server && command -v wrk && command -v nginx && command -v haproxy && command -v chromium; } >/dev/null || \
 	  { apt-get update -qq && apt-get install -y -qq --no-install-recommends $(DEBIAN); } >/dev/null 2>&1 || \
 	  echo "Not all of $(DEBIAN) is here, and it cannot be installed: what needs it is skipped."
 	@touch $@
@@ -135,8 +136,8 @@ $(TOOLS): pyproject.toml | $(PACKAGE)
 $(BENCH)/.package: $(SOURCES) benchmarks/requirements.txt
 	test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
 	@rm -rf build/lib* build/bdist*
-	$(BENCH)/bin/python $(PIP) ".[gateway]" -r benchmarks/requirements.txt
-	@{ command -v redis-server && command -v wrk && command -v nginx && command -v haproxy; } >/dev/null || \
-	  { apt-get update -qq && apt-get install -y -qq --no-install-recommends $(DEBIAN) haproxy; } >/dev/null 2>&1 || \
-	  echo "Not all of $(DEBIAN) haproxy is here, and it cannot be installed: what needs it is not measured."
+	$(BENCH)/bin/python $(PIP) ".[service]" -r benchmarks/requirements.txt
+	@{ command -v redis-server && command -v wrk && command -v nginx && command -v haproxy && command -v h2load; } >/dev/null || \
+	  { apt-get update -qq && apt-get install -y -qq --no-install-recommends $(DEBIAN) nghttp2-client; } >/dev/null 2>&1 || \
+	  echo "Not all of $(DEBIAN) nghttp2-client is here, and it cannot be installed: what needs it is not measured."
 	@touch $@

@@ -61,9 +61,10 @@ class Chain:
         return {name: self.ask(name, "/counts").body for name in NAMES}
 
     def connected(self) -> int:
-        """How many are connected to the centre, but for whoever asks."""
+        """How many are connected to the centre, but for those who look on."""
         listed: str = self.centre.ask("CLIENT", "LIST")
-        return sum("cmd=client|list" not in line for line in listed.splitlines())
+        ours = ("cmd=client|list", "cmd=monitor")
+        return sum(not any(word in line for word in ours) for line in listed.splitlines())
 
 
 class Since:

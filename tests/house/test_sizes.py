@@ -32,6 +32,8 @@ LONG_FUNCTIONS = {
     "line each",
     "src/headgate/bulkheads/bulkhead.py:Bulkhead.__init__": "every option is taken and checked, a "
     "line each",
+    "src/headgate/service/http/reception.py:Reception.take": "the hot path in one piece: who asks "
+    "in another way is told so elsewhere",
     "src/headgate/stores/flat/lane.py:lane": "a closure with the two functions that share its "
     "names",
     "src/headgate/stores/flat/table.py:Table.decide": "the hot path in one piece: a call costs as "
@@ -44,6 +46,7 @@ LONG_MODULES = {
     "src/headgate/wire/inlet.py": "one class that is one C unit, called for every header",
     "src/headgate/wire/pipe.py": "one class that is one C unit, called for every read",
     "src/headgate/wire/outlet.py": "one class that is one C unit, called for every header",
+    "src/headgate/service/grpc/channel.py": "one class that is one C unit, called for every frame",
     "src/headgate/stores/flat/table.py": "one class that is one C unit, so that its parts call "
     "each other without Python",
 }

@@ -12,6 +12,7 @@ from headgate import Decision, ManualClock
 from headgate.rules import AsyncGatekeeper, Request, Rule, Rules
 from headgate.rules.live.entry import Entry
 from headgate.service.teller import Teller, Unknown
+from headgate.service.till import KNOWN
 from headgate.testing.cases import cases
 from headgate.testing.conformance import verify
 from tests.service.counters import Counter, Town
@@ -48,6 +49,19 @@ def test_a_request_and_a_key_by_name_are_counted_together() -> None:
         assert at.teller.take("api", user)
         assert not at.teller.take("api", user)
         assert not at.keeper.glance(request)
+
+
+@pytest.mark.parametrize("key", [5, None, ["a"], b"a"])
+def test_a_key_is_a_text(key: Any) -> None:
+    with pytest.raises(TypeError):
+        near(LOGIN).teller.take("login", key)
+
+
+def test_only_so_many_keys_are_remembered() -> None:
+    at = near(Rule("api", key="user", limit="1/min"))
+    for number in range(KNOWN + 10):
+        assert at.teller.take("api", f"user {number}")
+    assert not at.teller.take("api", "user 0")
 
 
 def test_a_rule_without_a_key_counts_all_together() -> None:

@@ -19,6 +19,7 @@ cdef class Till:
     cdef readonly object keyless
     cdef readonly bint enforced
     cdef Limiter limiter
+    cdef dict known
     @cython.locals(limiter=Limiter, decision=Decision)
     cpdef take(self, key, cost, plan)
     cpdef peek(self, key, cost, plan)
@@ -31,6 +32,7 @@ cdef class Till:
     cpdef Decision settle(self, Decision decision, key, cost, plan)
     cpdef bint count(self, Decision decision, key) except -1
     cpdef Decision judge(self, key, Decision decision)
+    cdef _learn(self, key)
     cdef _visit(self, key, cost, plan)
     cdef Entry _entry(self, Decision decision, key, cost, plan)
 

@@ -25,6 +25,10 @@ else:
     except ImportError:
         from headgate import _cython as cython
 
+# So many keys no longer than this are remembered: strangers choose them.
+KNOWN = 10_000
+LONGEST = 128
+
 Answer = Decision | Awaitable[Decision]
 
 
@@ -32,8 +36,8 @@ class Till:
     """One ruling, ready to be asked by name; `lodge` is where it is in force."""
 
     __slots__ = (
-        "banned", "enforced", "fixed", "keyless", "limited", "limiter", "lodge", "ruling", "tally",
-        "together", "version",
+        "banned", "enforced", "fixed", "keyless", "known", "limited", "limiter", "lodge", "ruling",
+        "tally", "together", "version",
     )  # fmt: skip
 
     limiter: Limiter | None
@@ -55,6 +59,8 @@ class Till:
         self.enforced = rule.mode == "enforce" and rule.rollout >= 100
         # Where every key goes, once it is known, if neither plans nor overrides tell them apart.
         self.limiter = None
+        # Keys as they were said, and what they are when tidied up.
+        self.known: dict[str, str] = {}
 
     def take(self, key: str, cost: int | None, plan: str) -> Answer:
         """Spend `cost` now, or say no and spend nothing."""
@@ -106,7 +112,10 @@ class Till:
 
     def name(self, key: str) -> str:
         """The key that counts."""
-        return "" if self.together else tidy(key)
+        if self.together:
+            return ""
+        found = self.known.get(key)
+        return self._learn(key) if found is None else found
 
     def units(self, cost: int | None) -> int:
         """What it costs; what the rule says, if nobody else does."""
@@ -152,6 +161,16 @@ class Till:
         """What becomes of a decision that nobody is told of."""
         kept = decision.allowed or self.enforced or self.ruling.enforced(key)
         return decision if kept else waived(decision)
+
+    def _learn(self, key: str) -> str:
+        if not isinstance(key, str):
+            raise TypeError(f"a key is a str, not {key!r}")
+        found = tidy(key)
+        if len(key) <= LONGEST:
+            if len(self.known) >= KNOWN:
+                self.known.clear()
+            self.known[key] = found
+        return found
 
     def _visit(self, key: str, cost: int, plan: str) -> Answer:
         barred = self.bar(key)

@@ -174,16 +174,21 @@ class Host:
     """
 
     def __init__(
-        self, place: Place | None = None, *, piped: bool = False, context: Any = None
+        self,
+        place: Place | None = None,
+        *,
+        piped: bool = False,
+        context: Any = None,
+        loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         self.place = place or Place()
         self.piped = piped
         self.context: ssl.SSLContext | None = context
+        self.loop = loop or asyncio.new_event_loop()
         self.channels: list[Channel] = []
         self.troubles: list[str] = []
 
     def __enter__(self) -> Host:
-        self.loop = asyncio.new_event_loop()
         self.loop.set_exception_handler(lambda _, said: self.troubles.append(repr(said)))
         self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self.thread.start()

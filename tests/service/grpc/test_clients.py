@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Coroutine, Iterator
+import ssl
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import h2.config
 import h2.connection
 import h2.events
 import pytest
+import uvloop
 
 from tests.servers.secure import certificates
 from tests.servers.waiting import until
@@ -37,10 +39,11 @@ LONG = 20
 MUCH = bytes(range(256)) * 255
 
 
-@pytest.fixture(scope="module", params=[True, False], ids=["pipe", "transport"])
+@pytest.fixture(scope="module", params=["pipe", "transport", "uvloop"])
 def host(request: pytest.FixtureRequest) -> Iterator[Host]:
     """A service, over each kind of connection."""
-    with Host(piped=request.param) as host:
+    made = uvloop.new_event_loop() if request.param == "uvloop" else None
+    with Host(piped=request.param == "pipe", loop=made) as host:
         yield host
 
 
@@ -206,12 +209,15 @@ def test_clients_of_the_other_colour_are_served(host: Host) -> None:
     aio(main())
 
 
-def test_tokens_are_read_over_tls(tmp_path: Path) -> None:
+@pytest.mark.parametrize("make", [asyncio.new_event_loop, uvloop.new_event_loop])
+def test_tokens_are_read_over_tls(
+    tmp_path: Path, make: Callable[[], asyncio.AbstractEventLoop]
+) -> None:
     authority, certificate, key = certificates(tmp_path)
     trust = grpc.ssl_channel_credentials(authority.read_bytes())
     token = grpc.access_token_call_credentials("secret")
     place = Place(Callers(True, secret=Caller("envoy")))
-    with Host(place, context=secured(certificate, key)) as host:
+    with Host(place, context=secured(certificate, key), loop=make()) as host:
         with grpc.secure_channel(host.address, trust) as channel:
             code, _ = refused(channel, ECHO)
             assert code is grpc.StatusCode.UNAUTHENTICATED
@@ -224,9 +230,7 @@ def test_tokens_are_read_over_tls(tmp_path: Path) -> None:
             assert place.chatter.calls[0].caller.name == "envoy"
 
 
-def secured(certificate: Path, key: Path) -> Any:
-    import ssl
-
+def secured(certificate: Path, key: Path) -> ssl.SSLContext:
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(certificate, key)
     context.set_alpn_protocols(["h2"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from tests.service.grpc.hosting import Place
@@ -92,6 +94,56 @@ def test_who_watches_what_is_not_there_is_told_so_and_may_stay() -> None:
             "headers 1 grpc-status=13 grpc-message=one service is watched in a call end"
         ]
         assert talk.place.health._watching == {}
+
+
+def test_what_has_to_be_asked_elsewhere_is_waited_for() -> None:
+    async def main() -> None:
+        place = Place()
+        asked: list[asyncio.Future[bool]] = []
+
+        def ready() -> asyncio.Future[bool]:
+            asked.append(asyncio.get_running_loop().create_future())
+            return asked[-1]
+
+        place.hall.things["ready"] = ready
+        with Talk(place) as talk:
+            assert talk.ask(call(1, b"", path=CHECK)) == []
+            asked.pop().set_result(False)
+            await turns()
+            assert talk.said() == fine(1, NOT_SERVING)
+
+            assert talk.ask(begin(3, WATCH) + data(3, message(b""))) == []
+            # It is asked once, however often it is looked at and by however many.
+            talk.send(begin(5, WATCH) + data(5, message(asking(b"other"))))
+            place.health.look()
+            asked.pop().set_result(True)
+            assert asked == []
+            await turns()
+            assert talk.said() == [
+                *("headers 3", f"data 3 {message(SERVING)!r}"),
+                *("headers 5", f"data 5 {message(UNKNOWN)!r}"),
+            ]
+            # What could not be found out changes nothing, and is asked again.
+            place.health.look()
+            asked.pop().cancel()
+            await turns()
+            place.health.look()
+            asked.pop().set_exception(OSError())
+            await turns()
+            assert talk.said() == []
+            place.health.look()
+            asked.pop().set_result(False)
+            await turns()
+            assert talk.said() == [f"data 3 {message(NOT_SERVING)!r}"]
+        place.health.look()
+        assert asked == []
+
+    asyncio.run(main())
+
+
+async def turns() -> None:
+    for _ in range(4):
+        await asyncio.sleep(0)
 
 
 def test_who_hangs_up_watches_no_more() -> None:

@@ -80,19 +80,23 @@ class Envoy:
         before = len(self.line.sent)
         self.stream.receive(reports.SerializeToString())
         for told in self.line.sent[before:]:
-            self.obey(told.bucket_action[0].quota_assignment_action, now)
+            for action in told.bucket_action:
+                self.obey(action.quota_assignment_action, now)
 
     def obey(self, action: Any, now: int) -> None:
         """Go by an assignment."""
-        self.until = now + action.assignment_time_to_live.ToMicroseconds()
+        self.until = now + action.assignment_time_to_live.seconds * 1_000_000
         strategy = action.rate_limit_strategy
-        self.blanket = strategy.WhichOneof("either")
+        before, self.blanket = self.blanket, strategy.WhichOneof("either")
         if self.blanket == "blanket_rule":
             self.blanket = ("ALLOW_ALL", "DENY_ALL")[strategy.blanket_rule]
             return
         bucket = strategy.token_bucket
-        self.tokens = self.most = float(bucket.max_tokens)
-        interval = bucket.fill_interval.ToMicroseconds()
+        # A bucket that follows another is filled as far as that was.
+        part = self.tokens / self.most if before == "token_bucket" else 1.0
+        self.most = float(bucket.max_tokens)
+        self.tokens = self.most * part
+        interval = bucket.fill_interval.seconds * 1_000_000
         self.fill, self.filled = bucket.tokens_per_fill.value / interval, now
 
     def ask(self) -> bool:
@@ -121,7 +125,7 @@ def quotas(desk: Desk) -> Quotas:
 
 def bucket(envoy: Envoy) -> tuple[int, int]:
     """Tokens at the beginning of the round, and those that come in it."""
-    told = envoy.line.sent[-1].bucket_action[0].quota_assignment_action
+    told = envoy.line.sent[-1].bucket_action[-1].quota_assignment_action
     found = told.rate_limit_strategy.token_bucket
     ahead = found.tokens_per_fill.value if found.fill_interval.seconds < 60 else 0
     return found.max_tokens, ahead
@@ -146,7 +150,8 @@ def test_an_assignment_is_about_the_bucket_that_was_reported(desk: Desk, quotas:
     envoy = Envoy(desk, quotas)
     envoy.report(b="y", a="1")
 
-    (action,) = envoy.line.sent[0].bucket_action
+    nothing, action = envoy.line.sent[0].bucket_action
+    assert nothing.bucket_id == action.bucket_id
     assert {pair.key: pair.value for pair in action.bucket_id.bucket} == {"a": "1", "b": "y"}
     live = action.quota_assignment_action.assignment_time_to_live
     assert (bucket(envoy), live.ToMicroseconds()) == ((5, 0), SPAN)
@@ -283,11 +288,14 @@ def test_a_bucket_whose_limit_is_gone_is_to_be_forgotten(desk: Desk, quotas: Quo
 def test_who_is_silent_about_a_bucket_has_no_share_of_it(desk: Desk, quotas: Quotas) -> None:
     one, other = Envoy(desk, quotas), Envoy(desk, quotas)
     rounds(desk, [one, other], [200, 200], 2)
-    rounds(desk, [other], [200], 4)
-    quotas.sweep(desk.clock.now())
+    rounds(desk, [other], [200], 5)
 
-    assert [len(shares) for shares in quotas.shares.values()] == [1]
     assert rounds(desk, [other], [200], 4)[0] > 1600
+    assert [len(shares) for shares in quotas.shares.values()] == [2]
+    desk.clock.advance(590.0)
+    other.report(fast="x")
+    quotas.sweep(desk.clock.now())
+    assert [len(shares) for shares in quotas.shares.values()] == [1]
 
 
 def test_usage_is_collected(desk: Desk, quotas: Quotas) -> None:
@@ -350,7 +358,7 @@ def test_two_services_on_one_store_share_a_limit(valkey: Server) -> None:
             envoy.line.heard = asyncio.Event()
             envoy.report(few="x")
             await envoy.line.heard.wait()
-            strategy = envoy.line.sent[0].bucket_action[0].quota_assignment_action
+            strategy = envoy.line.sent[0].bucket_action[-1].quota_assignment_action
             told.append(strategy.rate_limit_strategy)
             envoy.stream.cancel()
 

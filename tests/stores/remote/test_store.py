@@ -88,18 +88,21 @@ def test_limits_are_told_in_full_once_and_again_when_they_were_forgotten(
     caller: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(asked, "KNOWN", 1)
-    first, second = caller.limiter("5/min", name="first"), caller.limiter("5/min", name="second")
+    first, second = (
+        caller.limiter("5/min", name=f"{caller.colour}-first"),
+        caller.limiter("5/min", name=f"{caller.colour}-second"),
+    )
 
     assert [one.take("k").remaining for one in (first, second, first, second)] == [4, 4, 3, 3]
 
 
 def test_names_and_limits_tell_keys_apart(caller: Any) -> None:
-    one = caller.limiter("5/min", name="one-of-all")
+    one = caller.limiter("5/min", name=f"{caller.colour}-one-of-all")
     answers = [
         one.take("k").remaining,
-        caller.limiter("5/min", name="one-of-all").take("k").remaining,
-        caller.limiter("6/min", name="one-of-all").take("k").remaining,
-        caller.limiter("5/min", name="another-of-all").take("k").remaining,
+        caller.limiter("5/min", name=f"{caller.colour}-one-of-all").take("k").remaining,
+        caller.limiter("6/min", name=f"{caller.colour}-one-of-all").take("k").remaining,
+        caller.limiter("5/min", name=f"{caller.colour}-another-of-all").take("k").remaining,
     ]
 
     assert answers == [4, 3, 5, 4]
@@ -115,8 +118,8 @@ def test_any_text_is_a_key(caller: Any, key: str) -> None:
 
 def test_a_clock_of_ones_own_is_ones_own(caller: Any, service: Stage) -> None:
     clock = ManualClock(7.0)
-    mine = caller.limiter("5/min", name="told", clock=clock)
-    theirs = caller.limiter("5/min", name="told")
+    mine = caller.limiter("5/min", name=f"{caller.colour}-told", clock=clock)
+    theirs = caller.limiter("5/min", name=f"{caller.colour}-told")
     full = mine.take("k", 5)
     clock.advance(12.0)
 
@@ -346,7 +349,7 @@ def test_rules_may_count_on_a_service(service: Stage, kind: Any) -> None:
 def test_a_bulkhead_on_a_service_is_one_for_all_who_have_it(service: Stage) -> None:
     one, other = (Bulkhead(2, store=service.url, name="room") for _ in range(2))
     with one.hold("k"), other.hold("k"):
-        with pytest.raises(BulkheadFull), one.hold("k"):
+        with pytest.raises(BulkheadFull), one.hold("k", timeout=0.0):
             pass
         with one.hold("another"):
             pass
@@ -358,9 +361,10 @@ def test_a_bulkhead_on_a_service_is_one_for_all_who_have_it(service: Stage) -> N
 def test_a_bulkhead_in_a_loop_is_one_with_those_in_threads(service: Stage) -> None:
     async def enter() -> None:
         room = AsyncBulkhead(1, store=service.url, name="lone")
+        lone = Bulkhead(1, store=service.url, name="lone")
         async with room.hold("k"):
             assert await room.inside("k") == 1
-            with pytest.raises(BulkheadFull), Bulkhead(1, store=service.url, name="lone").hold("k"):
+            with pytest.raises(BulkheadFull), lone.hold("k", timeout=0.0):
                 pass
 
     asyncio.run(enter())

@@ -92,7 +92,8 @@ def unsent(problem: BaseException) -> bool:
 
 
 async def arrived(answer: Awaitable[Any]) -> Any:
-    return await answer
+    found: Any = await answer
+    return found
 
 
 def checked(who: str, fare: Any) -> Fare:

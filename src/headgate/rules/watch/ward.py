@@ -33,8 +33,7 @@ class Ward:
     def change(self, rules: Rules) -> Rules:
         """Go by others, all at once; raises, and changes nothing, if they are bad."""
 
-        async def change() -> Rules:
-            found: Rules = self._server.change(rules)
-            return found
+        return asyncio.run_coroutine_threadsafe(self._change(rules), self._loop).result()
 
-        return asyncio.run_coroutine_threadsafe(change(), self._loop).result()
+    async def _change(self, rules: Rules) -> Rules:
+        return self._server.change(rules)  # type: ignore[no-any-return]

@@ -144,8 +144,7 @@ class Channel(Ear):
         # Its table of headers is smaller than usual, and was not told that ours is empty.
         self.small = False
         self.reading = self.clogged = self.deaf = self.lost = self.probed = False
-        self.fuss = Patience(*FUSS)
-        self.resets = Patience(*RESETS)
+        self.fuss, self.resets = Patience(*FUSS), Patience(*RESETS)
         # Calls that began, and KiB sent; calls that were answered, and messages of theirs.
         self.moved = self.served = 0
 

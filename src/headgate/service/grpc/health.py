@@ -5,7 +5,9 @@ Who watches is told when `look` sees that it has changed; somebody has to look n
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Awaitable, Iterator
+from inspect import isawaitable
 from typing import Any
 
 from headgate.service.grpc.call import Call
@@ -27,11 +29,12 @@ VARINT, EIGHT, SIZED, FOUR = 0, 1, 2, 5
 
 
 class Health:
-    """Answers by what `hall.things["ready"]` says."""
+    """Answers by what `hall.things["ready"]()` says, or what it says when it is awaited."""
 
     def __init__(self, hall: Any) -> None:
         self._hall = hall
         self._watching: dict[Watching, None] = {}
+        self._asking: asyncio.Future[Any] | None = None
 
     def serve(self, methods: Methods) -> None:
         """Be asked; by anybody, since who asks has no token to show."""
@@ -42,22 +45,33 @@ class Health:
 
     def look(self) -> None:
         """Tell those who watch, if anything has changed."""
-        for one in [*self._watching]:
-            one.tell(self._state(one.name))
+        if not self._watching or self._asking is not None:
+            return
+        ready = self._hall.things["ready"]()
+        if isawaitable(ready):
+            self._asking = asyncio.ensure_future(ready)
+            self._asking.add_done_callback(self._hear)
+        else:
+            self._tell(ready)
 
-    def _check(self, message: bytes, call: Call) -> bytes:
+    def _hear(self, asking: asyncio.Future[Any]) -> None:
+        self._asking = None
+        if not asking.cancelled() and asking.exception() is None:
+            self._tell(asking.result())
+
+    def _tell(self, ready: Any) -> None:
+        for one in [*self._watching]:
+            one.tell(state(ready) if one.name in NAMES else SERVICE_UNKNOWN)
+
+    def _check(self, message: bytes, call: Call) -> bytes | Awaitable[bytes]:
         name = asked(message)
         if name not in NAMES:
             raise Status(NOT_FOUND, f"nothing here is called {name!r}")
-        return self._state(name)
+        ready = self._hall.things["ready"]()
+        return later(ready) if isawaitable(ready) else state(ready)
 
     def _watch(self, call: Call) -> Watching:
         return Watching(self, call)
-
-    def _state(self, name: str) -> bytes:
-        if name not in NAMES:
-            return SERVICE_UNKNOWN
-        return SERVING if self._hall.things["ready"]() else NOT_SERVING
 
 
 class Watching:
@@ -71,17 +85,17 @@ class Watching:
 
     def receive(self, message: bytes) -> None:
         """What is to be watched."""
-        if self._told:
+        if self in self._health._watching:
             raise Status(INTERNAL, "one service is watched in a call")
         self.name = asked(message)
         self._health._watching[self] = None
-        self.tell(self._health._state(self.name))
+        self._health.look()
 
-    def tell(self, state: bytes) -> None:
+    def tell(self, said: bytes) -> None:
         """Tell it, if it was told something else before."""
-        if state != self._told:
-            self._told = state
-            self._call.send(state)
+        if said != self._told:
+            self._told = said
+            self._call.send(said)
 
     def end(self) -> None:
         """It says nothing more, and listens on."""
@@ -89,6 +103,16 @@ class Watching:
     def cancel(self) -> None:
         """It listens no more."""
         self._health._watching.pop(self, None)
+
+
+def state(ready: Any) -> bytes:
+    """What is answered."""
+    return SERVING if ready else NOT_SERVING
+
+
+async def later(ready: Awaitable[Any]) -> bytes:
+    """What is answered when it is known."""
+    return state(await ready)
 
 
 def asked(message: bytes) -> str:

@@ -20,7 +20,7 @@ def collect(channel: Any, call: Call, part: bytes) -> None:
     call.body += part
     call.held += len(part)
     channel.hoard += len(part)
-    if channel.hoard > HOARD:
+    if channel.hoard > HOARD + channel.methods.most:
         raise Status(RESOURCE_EXHAUSTED, "too many messages are under way at once")
     if call.talker is not None:
         deal(channel, call, call.body)

@@ -19,7 +19,7 @@ WIDE = 1_048_576
 STREAM_WINDOW = 131_072
 HALF = WIDE // 2
 STREAM_HALF = STREAM_WINDOW // 2
-# Bytes of messages that are not whole, and of answers that are not taken in, for all calls.
+# Bytes of messages that are not whole, besides one, and of answers that are not taken in.
 HOARD = 4_194_304
 OWED = 4_194_304
 # Bytes of a header block, and in how many frames it may come.

@@ -18,7 +18,6 @@ from headgate.measures import MILLION
 from headgate.service.resp.lending import lend
 from headgate.service.resp.numbers import Wrong, whole
 from headgate.service.resp.spoken import bulk, denied, error, verdict
-from headgate.service.sets import ledger
 from headgate.stores.leases.lease import Lease
 from headgate.stores.remote.spelling import Spelled, read
 from headgate.stores.remote.tongue import MOMENT, TICKET, handle
@@ -62,12 +61,14 @@ class Asked:
         if len(words[3]) > NONCE:
             raise Wrong(f"a nonce has at most {NONCE} bytes")
         limiter = self.hall.teller.sets.seek(words[1], spelled.open, spelled.name)
-        found = ledger(limiter)
+        # The one within, if it is one for event loops.
+        plain = getattr(limiter, "_limiter", limiter)
+        now = plain.clock.now()
         if len(words) <= 6:
-            return self._take(found, limiter.clock.now(), words)
+            return self._take(plain.ledger, now, words)
         if len(words) != 11:
             raise Wrong("after a nonce come a cost and how often, or a verb and six words")
-        return Question(self, found, spelled, limiter.clock, words).answer()
+        return Question(self, plain.ledger, spelled, now, words).answer()
 
     def beat(self, guest: Any, words: list[bytes]) -> bytes:
         """`HG.BEAT`: how many have given a sign of life lately."""
@@ -121,26 +122,28 @@ class Asked:
 class Question:
     """One verb about one key, with the words that were said of it."""
 
-    __slots__ = ("asked", "clock", "cost", "due", "key", "ledger", "more", "now", "patience",
-                 "verb", "what", "words")  # fmt: skip
+    __slots__ = (
+        "asked", "cost", "due", "key", "ledger", "more", "now", "patience", "verb", "what", "words",
+    )  # fmt: skip
 
     def __init__(
-        self, asked: Asked, ledger: Any, spelled: Spelled, clock: Any, words: list[bytes]
+        self, asked: Asked, ledger: Any, spelled: Spelled, now: int, words: list[bytes]
     ) -> None:
         self.asked = asked
         self.ledger = ledger
-        self.clock = clock
         self.words = words
         heaviest = min(limit.heaviest for limit in spelled.limits)
         self.key = words[2].decode("utf-8", "surrogateescape")
         self.verb = words[4]
         self.cost = whole(words[5], -heaviest, MOST, "cost")
         self.patience = whole(words[6], 0, FAR, "patience")
-        self.now = clock.now()
+        self.now = now
         self.due = whole(words[8], 0, FAR, "due")
         self.what, self.more = words[9], words[10]
-        if (self.verb not in VERBS) or (self.cost < 0 and self.verb != b"charge"):
+        if self.verb not in VERBS:
             raise Wrong(f"verb is one of {', '.join(verb.decode() for verb in VERBS)}")
+        if self.cost < 0 and self.verb != b"charge":
+            raise Wrong("cost is 0 or more; charge gives back")
         if self.verb == b"charge" and self.cost > heaviest:
             raise Wrong(f"cost is at most {heaviest} at once")
         if spelled.told:

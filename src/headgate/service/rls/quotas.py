@@ -42,10 +42,10 @@ METHOD = "/envoy.service.rate_limit_quota.v3.RateLimitQuotaService/StreamRateLim
 BUCKETS, WAITING = 1000, 100
 # What holds for all is told for so long, and again when half of that is over.
 LONG = 120 * MILLION
-# So many rounds one may say nothing of a bucket.
-SILENT = 3
+# After so long without a report it is not known any more what an Envoy had.
+GONE = 600 * MILLION
 # A token that comes as rarely is none.
-NEVER = 365 * 86_400
+NEVER = 365 * 86_400 * MILLION
 
 
 class Name(NamedTuple):
@@ -85,13 +85,13 @@ class Quotas:
         self._denied[title] += denied
 
     def sweep(self, now: int) -> None:
-        """Leave out who has not reported a bucket for long: it is asked for there no more."""
+        """Forget what an Envoy had that has not reported it for long."""
         if now < self._swept + MILLION:
             return
         self._swept = now
         for name, shares in [*self.shares.items()]:
             for stream, share in [*shares.items()]:
-                if share.begun + SILENT * share.span < now:
+                if share.begun + GONE < now:
                     self.leave(name, stream)
 
     def close(self) -> None:
@@ -135,9 +135,8 @@ class Stream:
         self._task: Any = None
         # When what holds for all was told of a bucket, and what.
         self._told: dict[Name, tuple[int, int]] = {}
-        # What each bucket met when it was last looked at, and how many answers there were.
+        # What each bucket met when it was last looked at.
         self._met: dict[Name, Leaf | None] = {}
-        self._turn = 0
 
     def receive(self, message: bytes) -> None:
         """It has reported."""
@@ -219,13 +218,12 @@ class Stream:
         share.learn(allowed + denied, elapsed)
         limiter = quotas.limit.limiter(leaf)
         yield from share.settle(leaf, limiter, key, allowed, now)
-        others = [one for stream, one in shares.items() if stream is not self]
+        others = [one for stream, one in shares.items() if stream is not self and one.heard(now)]
         grant = yield from share.fund(leaf, limiter, key, others, now)
         if grant is None:
             # What Envoy does without us is Envoy's to say, once its round is over.
             return
-        self._turn += 1
-        assign(told, name, grant, self._turn)
+        assign(told, name, grant)
 
     def _named(self, usage: Any) -> Name:
         pairs = usage.bucket_id.bucket
@@ -259,17 +257,20 @@ def address(told: Any, name: Name) -> Any:
     return action
 
 
-def assign(told: Any, name: Name, grant: Grant, turn: int) -> None:
-    """Tell how much may go in until the round is over; nothing is told as a no to all."""
+def assign(told: Any, name: Name, grant: Grant) -> None:
+    """Tell how much may go in until the round is over.
+
+    Envoy fills a new bucket as far as the one before it was filled. So it is told in one breath
+    that nothing may go in, which is no bucket, and then of a bucket, which begins full.
+    """
     action = address(told, name).quota_assignment_action
     action.assignment_time_to_live.FromMicroseconds(grant.span)
-    strategy = action.rate_limit_strategy
+    action.rate_limit_strategy.blanket_rule = DENY_ALL
     if not grant.tokens:
-        strategy.blanket_rule = DENY_ALL
         return
-    bucket = strategy.token_bucket
+    action = address(told, name).quota_assignment_action
+    action.assignment_time_to_live.FromMicroseconds(grant.span)
+    bucket = action.rate_limit_strategy.token_bucket
     bucket.max_tokens = min(grant.tokens, LARGEST)
     bucket.tokens_per_fill.value = min(max(1, grant.ahead), LARGEST)
-    # Envoy goes on with the bucket it has if it is told the same again: each differs a little.
-    span = grant.span if grant.ahead else NEVER * MILLION
-    bucket.fill_interval.FromNanoseconds(span * 1000 + turn % 1000)
+    bucket.fill_interval.FromMicroseconds(grant.span if grant.ahead else NEVER)

@@ -26,15 +26,17 @@ from headgate.service.rls.count import heaviest
 from headgate.service.rls.leaf import Leaf
 
 MILLION = 1_000_000
-# Envoy reports every five seconds, whatever it is told; a round is so much longer than was seen.
-SPAN, LONGEST = 5_500_000, 60 * MILLION
-LATE = 1.1
+# Envoy reports every five seconds, whatever it is told, and goes by whole seconds; a round is so
+# much longer than was seen.
+SPAN, LATE, LONGEST = 6 * MILLION, MILLION, 60 * MILLION
 # So much more than was asked for lately, in case it becomes more.
 MORE = 1.25
 # Of whom nothing is known yet may have so many, if they are there, and half of what is.
 FIRST = 10
 # Requests a second that somebody may have who had none.
 LEAST = 0.1
+# So many rounds one may say nothing.
+SILENT = 3
 # So many bookings are made ahead, each of at most what fits at once.
 BOOKINGS = 16
 
@@ -69,7 +71,7 @@ class Share:
         """So much was asked for in so many microseconds; the last report counts half."""
         if elapsed < MILLION:
             return
-        self.span = min(LONGEST, max(SPAN, round(elapsed * LATE)))
+        self.span = min(LONGEST, max(SPAN, -(-elapsed // MILLION) * MILLION + LATE))
         rate = asked * MILLION / elapsed
         self.rate = (self.rate + rate) / 2 if self.known else rate
         self.known = True
@@ -123,6 +125,10 @@ class Share:
         if not self.known:
             return min(fair, max(FIRST, ample // 2))
         return min(fair, ceil(self.rate * MORE * self.span / MILLION) + 1)
+
+    def heard(self, now: int) -> bool:
+        """Whether it has reported lately; for who has not there is nothing to be shared."""
+        return self.begun + SILENT * self.span >= now
 
     def left(self, now: int) -> float:
         """About how much of its round is to come."""

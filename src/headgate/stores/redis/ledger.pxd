@@ -10,7 +10,7 @@ cdef class Tongue:
     cdef readonly tuple limits
     cdef readonly bint given
     cdef readonly bytes prefix
-    cdef dict known
+    cdef readonly dict known
     cdef Call short
     cdef Call timed
     cdef Call often

@@ -74,7 +74,7 @@ class SharedStore:
         """Let go of a limiter; its file is deleted if nobody has it open any more."""
         ledger = self._ledgers.pop(name, None)
         if ledger is not None:
-            path = ledger.site.path(ledger.limits)
+            path = Site(self, name).path(ledger.limits)
             del ledger
             discard(path)
 
