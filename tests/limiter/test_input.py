@@ -205,7 +205,8 @@ def test_an_unknown_store_is_named_with_what_would_do() -> None:
 
     assert str(caught.value) == (
         "store 'ftp://x': unknown; try memory://, shared://name, redis://host, "
-        "redis+cluster://host, redis+sentinel://host/name, or leased+ before one of these"
+        "redis+cluster://host, redis+sentinel://host/name, headgate://host, or leased+ before one "
+        "of these"
     )
 
 

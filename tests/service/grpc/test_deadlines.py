@@ -139,6 +139,22 @@ def test_a_talk_has_a_deadline_too() -> None:
         assert talk.place.chatter.told == ["open", "cancel"]
 
 
+def test_a_talk_in_which_nothing_is_asked_has_a_deadline_too() -> None:
+    class Silent:
+        """Says nothing, whatever it hears."""
+
+        def receive(self, message: bytes) -> None: ...
+        def end(self) -> None: ...
+        def cancel(self) -> None: ...
+
+    place = Place()
+    place.methods.stream("/tests.Echo/Silent", lambda call: Silent())
+    with Talk(place) as talk:
+        assert talk.ask(begin(1, "/tests.Echo/Silent", flags=1, grpc_timeout="2S")) == []
+        place.pass_(2)
+        assert talk.said() == [f"headers 1 {OVER}"]
+
+
 def test_who_calls_nothing_for_long_is_asked_to_leave() -> None:
     with Talk() as talk:
         talk.send(call(1))

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headgate.service.grpc.call import Call
 from headgate.service.grpc.terms import HOARD
 from tests.service.grpc.hosting import BREAK, CHAT, ECHO, NEVER, REFUSE, SLOW, Place
 from tests.service.grpc.talking import (
@@ -238,6 +239,20 @@ def test_answers_that_come_too_late_go_nowhere() -> None:
         assert not talk.channel.tasks
 
     asyncio.run(main())
+
+
+def test_what_is_sent_before_an_answer_comes_before_it() -> None:
+    place = Place()
+
+    def twice(body: bytes, call: Call) -> bytes:
+        call.send(body)
+        return body
+
+    place.methods.unary("/tests.Echo/Twice", twice)
+    with Talk(place) as talk:
+        once = f"data 1 {message(b'hello')!r}"
+        wanted = ["headers 1", once, once, "headers 1 grpc-status=0 end"]
+        assert talk.ask(call(1, path="/tests.Echo/Twice")) == wanted
 
 
 def test_a_talk_goes_to_and_fro() -> None:

@@ -63,6 +63,14 @@ class Asker:
         return self.runner.run(wait())
 
 
+def gone(proxy: Proxy, asker: Asker) -> None:
+    """Have nobody there any more; come back when the asker has heard of it."""
+    proxy.refuse()
+    proxy.reset()
+    while asker.runner is not None and asker.store.lines._last.broken is None:
+        asker.run(asyncio.sleep, 0)
+
+
 @pytest.mark.parametrize("colour", COLOURS)
 @pytest.mark.parametrize(
     ("mode", "allowed"), [("local", True), ("allow", True), ("deny", False), ("raise", None)]
@@ -76,9 +84,7 @@ def test_a_service_that_is_not_there_is_decided_without(
     place.close()
 
     if allowed is None:
-        assert {type(answer) for answer in answers} >= {StoreUnavailable} or all(
-            isinstance(answer, StoreUnavailable) for answer in answers
-        )
+        assert all(isinstance(answer, StoreUnavailable) for answer in answers)
         assert f"127.0.0.1:{place.number} cannot be reached" in str(answers[0])
         return
     assert all(answer.degraded for answer in answers)
@@ -87,21 +93,24 @@ def test_a_service_that_is_not_there_is_decided_without(
 
 
 @pytest.mark.parametrize("colour", COLOURS)
-@pytest.mark.parametrize("fault", ["blackhole", "garbage", "refuse", "cut"])
+@pytest.mark.parametrize("fault", ["blackhole", "reject", "refuse", "cut"])
 def test_who_asks_a_service_in_trouble_is_answered_in_time(colour: str, fault: str) -> None:
-    with Stage() as stage, Proxy(stage.port) as proxy:
-        with Asker(colour, proxy.port, "deny", BUDGET) as asker:
-            asker.take()
-            {
-                "blackhole": proxy.blackhole,
-                "garbage": lambda: proxy.garbage(b"*3\r\n!!!"),
-                "refuse": proxy.refuse,
-                "cut": lambda: proxy.cut(5),
-            }[fault]()
-            answers = [asker.take() for _ in range(5)]
+    with (
+        Stage() as stage,
+        Proxy(stage.port) as proxy,
+        Asker(colour, proxy.port, "deny", BUDGET) as asker,
+    ):
+        asker.take()
+        {
+            "blackhole": proxy.blackhole,
+            "reject": proxy.reject,
+            "refuse": lambda: gone(proxy, asker),
+            "cut": lambda: proxy.cut(5),
+        }[fault]()
+        answers = [asker.take() for _ in range(5)]
 
-            assert not any(answers)
-            assert {answer.reason for answer in answers} == {"unavailable"}
+        assert not any(answers)
+        assert {answer.reason for answer in answers} == {"unavailable"}
 
 
 @pytest.mark.parametrize("colour", COLOURS)
@@ -132,7 +141,8 @@ def test_a_service_that_has_begun_anew_is_told_the_limits_again(colour: str) -> 
 
     assert before == [4, 3, 2]
     assert isinstance(gone, StoreUnavailable)
-    assert [found.remaining for found in after if not isinstance(found, StoreUnavailable)][0] == 4
+    left = [found.remaining for found in after if not isinstance(found, StoreUnavailable)]
+    assert left in ([4, 3], [4, 3, 2])
 
 
 @pytest.mark.parametrize("colour", COLOURS)
@@ -145,7 +155,7 @@ def test_what_was_let_in_meanwhile_is_charged_when_the_service_is_back(colour: s
             Asker("sync", stage.port, "raise", **options) as witness,
         ):
             first = asker.take()
-            proxy.refuse()
+            gone(proxy, asker)
             meanwhile = [asker.take() for _ in range(4)]
             proxy.heal()
             clock.advance(PAUSE / 1e6 + 0.1)
@@ -173,7 +183,7 @@ def test_a_share_is_that_of_all_who_are_there() -> None:
                 asker.run(asyncio.sleep, 0)
                 if asker.store.watch.instances == 2:
                     break
-            proxy.refuse()
+            gone(proxy, asker)
             answers = [asker.take() for _ in range(5)]
 
     assert sum(map(bool, answers)) == 2

@@ -100,7 +100,8 @@ cdef class Channel(Ear):
     @cython.locals(length=cython.longlong)
     cpdef gather(self, Call call, bytes part, bint ended)
     cpdef ask(self, Call call, bytes message)
-    @cython.locals(length=cython.Py_ssize_t, size=cython.Py_ssize_t, name=bytes)
+    @cython.locals(
+        length=cython.Py_ssize_t, size=cython.Py_ssize_t, name=bytes, narrow=cython.bint)
     cpdef reply(self, Call call, bytes message)
     cpdef send(self, Call call, bytes message)
     cpdef conclude(self, Call call, long code, str message)

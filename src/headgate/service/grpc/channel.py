@@ -274,11 +274,10 @@ class Channel(Ear):
             return
         if call.over:
             return
+        when = self.house.now + self.house.until_body
+        self.wake(min(when, call.deadline) if call.deadline else when)
         if call.ended:
             self.gather(call, b"", True)
-        else:
-            when = self.house.now + self.house.until_body
-            self.wake(min(when, call.deadline) if call.deadline else when)
 
     def take(self, data: bytes, start: int, end: int, flags: int, stream: int) -> None:
         """Data: a message of a call, mostly, and all of it."""
@@ -349,7 +348,8 @@ class Channel(Ear):
         size = length + PREFIX
         if call.over:
             return
-        if size > self.room or size > call.room or size > self.most or self.small or self.clogged:
+        narrow = size > self.room or size > call.room or size > self.most
+        if narrow or self.small or self.clogged or call.opened:
             push(self, call, b"\0" + number(length) + message)
             if not call.done:
                 self.end(call, TRAILERS)

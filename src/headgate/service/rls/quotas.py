@@ -34,7 +34,7 @@ from headgate.service.rls.messages import Quotas as Told
 from headgate.service.rls.query import ENTRIES
 from headgate.service.rls.ratelimit import RateLimit
 from headgate.service.rls.scribe import LARGEST, MILLION
-from headgate.service.rls.share import Grant, Share
+from headgate.service.rls.share import LATE, Grant, Share
 from headgate.service.rls.tree import Entry
 
 METHOD = "/envoy.service.rate_limit_quota.v3.RateLimitQuotaService/StreamRateLimitQuotas"
@@ -264,12 +264,12 @@ def assign(told: Any, name: Name, grant: Grant) -> None:
     that nothing may go in, which is no bucket, and then of a bucket, which begins full.
     """
     action = address(told, name).quota_assignment_action
-    action.assignment_time_to_live.FromMicroseconds(grant.span)
+    action.assignment_time_to_live.FromMicroseconds(grant.span + LATE)
     action.rate_limit_strategy.blanket_rule = DENY_ALL
     if not grant.tokens:
         return
     action = address(told, name).quota_assignment_action
-    action.assignment_time_to_live.FromMicroseconds(grant.span)
+    action.assignment_time_to_live.FromMicroseconds(grant.span + LATE)
     bucket = action.rate_limit_strategy.token_bucket
     bucket.max_tokens = min(grant.tokens, LARGEST)
     bucket.tokens_per_fill.value = min(max(1, grant.ahead), LARGEST)

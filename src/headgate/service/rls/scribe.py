@@ -6,8 +6,8 @@ the order of their fields, and what is zero is left out.
 
 from __future__ import annotations
 
-from headgate.service.rls.messages import OK, OVER_LIMIT
-
+# A no, as Envoy numbers it.
+OVER = 2
 # The most that a field of 32 bits holds.
 LARGEST = (1 << 32) - 1
 MILLION = 1_000_000
@@ -47,7 +47,7 @@ def limited(count: int, unit: int, name: str) -> bytes:
 
 def status(code: int, limit: bytes, remaining: int, wait: int) -> bytes:
     """What became of one descriptor; `wait` are microseconds, told in whole seconds rounded up."""
-    told = b"\x08\x01" if code == OK else b"\x08\x02"
+    told = b"\x08\x02" if code == OVER else b"\x08\x01"
     told += limit
     if remaining > 0:
         told += LEFT + varint(min(remaining, LARGEST))
@@ -60,4 +60,4 @@ def status(code: int, limit: bytes, remaining: int, wait: int) -> bytes:
 
 def answer(code: int, statuses: bytes) -> bytes:
     """The whole answer, where there is no more to say."""
-    return (b"\x08\x02" if code == OVER_LIMIT else b"\x08\x01") + statuses
+    return (b"\x08\x02" if code == OVER else b"\x08\x01") + statuses

@@ -1,6 +1,6 @@
 """Share: what one Envoy may let in of one limit, paid for before it is told.
 
-A round begins with a report and lasts until the next one, or a little longer if that is late. Units
+A round begins with a report and lasts until the next one, or a second longer if that is late. Units
 are taken from the limit as everybody takes them: those that are there now become the tokens that it
 begins with, those that are booked for the time until the round ends are what it is filled with. So
 several Envoys, and several processes of this service on one store, share a limit without knowing of
@@ -9,7 +9,7 @@ each other, and what an Envoy was given that dies is over when its round is.
 How much that is follows from what it was asked for lately, a little more, and what is fair among
 those who report the same. In any span all of them together let in no more than the limit lets
 through in that span and one round before and after it, but for what one lets in while its report
-and the answer to it pass each other; that is debited as soon as it is reported.
+is late, or passes the answer to the one before; that is debited as soon as it is reported.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ from headgate.service.rls.count import heaviest
 from headgate.service.rls.leaf import Leaf
 
 MILLION = 1_000_000
-# Envoy reports every five seconds, whatever it is told, and goes by whole seconds; a round is so
-# much longer than was seen.
-SPAN, LATE, LONGEST = 6 * MILLION, MILLION, 60 * MILLION
+# Envoy reports every five seconds, whatever it is told, and goes by whole seconds.
+SPAN, LONGEST = 5 * MILLION, 60 * MILLION
+# So much later a report may come.
+LATE = MILLION
 # So much more than was asked for lately, in case it becomes more.
 MORE = 1.25
 # Of whom nothing is known yet may have so many, if they are there, and half of what is.
@@ -71,7 +72,7 @@ class Share:
         """So much was asked for in so many microseconds; the last report counts half."""
         if elapsed < MILLION:
             return
-        self.span = min(LONGEST, max(SPAN, -(-elapsed // MILLION) * MILLION + LATE))
+        self.span = min(LONGEST, max(SPAN, -(-elapsed // MILLION) * MILLION))
         rate = asked * MILLION / elapsed
         self.rate = (self.rate + rate) / 2 if self.known else rate
         self.known = True
