@@ -145,6 +145,31 @@ def test_what_an_application_lets_through_is_answered(now: ManualClock) -> None:
     assert shop.counts[:3] == (20, 6, 14)
 
 
+@pytest.mark.parametrize(("other", "answered"), [(None, True), (OSError("gone"), False)])
+def test_tasks_that_all_went_short_are_answered_as_one(
+    now: ManualClock, other: Exception | None, answered: bool
+) -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        async def work(part: Any) -> None:
+            part.spend(30)
+
+        async def fail() -> None:
+            if other is not None:
+                raise other
+
+        async with asyncio.TaskGroup() as group:
+            for part in scope["state"]["purse"].split(2):
+                group.create_task(work(part))
+            group.create_task(fail())
+
+    middleware = BudgetMiddleware(app, made(now, "20/min"), account=user)
+    if answered:
+        assert problem(call(middleware))["title"] == "Funds Exhausted Midway"
+    else:
+        with pytest.raises(ExceptionGroup):
+            call(middleware)
+
+
 def test_what_it_lets_through_too_late_is_its_own(now: ManualClock) -> None:
     shop = made(now, "20/min")
     with pytest.raises(FundsExhausted):

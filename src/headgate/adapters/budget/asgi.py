@@ -81,8 +81,9 @@ class BudgetMiddleware:
         try:
             if await self._paid(purse, scope, receive, told):
                 await self.app({**scope, "headers": headers, "state": state}, receive, told.send)
-        except FundsExhausted as no:
-            if told.begun:
+        except Exception as problem:
+            no = midway(problem)
+            if no is None or told.begun:
                 raise
             await refuse(scope, receive, told.send, answer(no, accept(scope)))
         finally:
@@ -132,6 +133,13 @@ def finder(word: str, given: int | Callable[[Any], Any]) -> Callable[[Any], int]
         return given
     number = whole("BudgetMiddleware", word, given, 0, 1 << 50)
     return lambda _: number
+
+
+def midway(problem: BaseException) -> FundsExhausted | None:
+    """The one that this is, or that all in a group of them are, as tasks leave them behind."""
+    while isinstance(problem, BaseExceptionGroup) and problem.split(FundsExhausted)[1] is None:
+        problem = problem.exceptions[0]
+    return problem if isinstance(problem, FundsExhausted) else None
 
 
 def accept(scope: Scope) -> str:
