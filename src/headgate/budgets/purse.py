@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 from math import inf
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from headgate.budgets.fund import Fund
@@ -156,12 +155,7 @@ class Purse:
         CURRENT.set(self)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         CURRENT.set(self._before)
         if self._parent is not None:
             self.finish()
@@ -170,19 +164,12 @@ class Purse:
         else:
             self.close()
 
-    async def __aenter__(self) -> Purse:
-        return self.__enter__()
+    def __aenter__(self) -> Any:
+        return entered(self)
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __aexit__(self, *exc: object) -> Any:
         CURRENT.set(self._before)
-        closing = self.close()
-        if closing is not None:
-            await closing
+        return left(self.close())
 
     def __repr__(self) -> str:
         return f"<Purse: {self.left:g} left, {self.spent} spent>"
@@ -237,6 +224,16 @@ class Loan:
         # Its number is that of one call, so it needs no time in which it counts.
         own = (note.nonce, note.account) == (self._nonce, self.purse.account)
         return own and bool(note.kind & ANSWER) and note.left <= self.part + note.grant
+
+
+async def entered(purse: Purse) -> Purse:
+    return purse.__enter__()
+
+
+async def left(closing: Any) -> None:
+    # Nothing has to be awaited where the budget's limit is a plain one.
+    if closing is not None:
+        await closing
 
 
 # The purse that outgoing calls are paid from, where one is set.

@@ -173,7 +173,8 @@ class Sets:
             return
         wider = shape(table.limits, capacity * GROWTH)[2]
         if self._room(word, wider - place.cells):
-            now = place.limiter.clock.now()
+            # By whatever clock it is asked.
+            now = table.moment()
             table.adopt(Table(table.limits, capacity * GROWTH), now, SCALE)
             place.limiter._shorten()
             self._total += wider - place.cells

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import yaml
 
+from tests.service.http.fronts import DEPLOY
 from tests.service.http.staging import TRUST, Stage, asked, plan, problem, told
 
 CLIENT = {"name": "api", "key": "client.ip", "limit": "2/min"}
@@ -325,3 +327,15 @@ def test_many_wait_for_each_other_on_one_connection() -> None:
         talk.send(asked("GET", "/v1/auth", **NGINX) * 10)
 
         assert [talk.hear().status for _ in range(10)] == [200] * 10
+
+
+def test_what_is_shipped_for_proxies_that_are_not_here_asks_as_they_do() -> None:
+    traefik = yaml.safe_load((DEPLOY / "traefik/headgate.yaml").read_text())
+    apisix = yaml.safe_load((DEPLOY / "apisix/headgate.yaml").read_text())
+
+    asks = traefik["http"]["middlewares"]["headgate"]["forwardAuth"]
+    assert asks["address"].endswith(":8081/v1/auth")
+    assert asks["trustForwardHeader"] is False
+    asks = apisix["routes"][0]["plugins"]["forward-auth"]
+    assert asks["uri"].endswith(":8081/v1/auth")
+    assert not [name for name in asks["request_headers"] if name.startswith("X-Original")]

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from tests.gateway.answering import Answering
+from tests.gateway.staging import answered
 from tests.gateway.talking import Answer, Talk
+from tests.servers.caddy import caddy
 from tests.servers.fixtures import running
 from tests.servers.front import Front
 from tests.service.http.fronts import front
@@ -54,9 +56,7 @@ class Scene:
         length = {"content_length": str(len(body))} if body else {}
         with Talk(self.front.port, source="127.0.0.9") as talk:
             talk.send(asked(method, target, **length, **headers) + body)
-            answer = talk.hear(method)
-            assert answer is not None
-            return answer
+            return answered(talk, method)
 
     def reach(self) -> int:
         """How many requests have come to the app."""
@@ -221,11 +221,40 @@ def test_more_than_the_service_takes_is_no_way_past(scene: Scene) -> None:
     data = asked("GET", "/api/a")[:-2] + b"".join(b"a%d: b\r\n" % n for n in range(300)) + b"\r\n"
     with Talk(scene.front.port, source="127.0.0.9") as talk:
         talk.send(data)
-        answer = talk.hear()
+        answer = answered(talk)
 
-    assert answer is not None
     assert answer.status in (403, 431)
     assert scene.reach() == before
+
+
+PLAIN = """
+:{port} {{
+	bind 127.0.0.1
+	forward_auth 127.0.0.1:{guard} {{
+		uri /v1/auth
+	}}
+	reverse_proxy 127.0.0.1:{app}
+}}
+"""
+
+
+@pytest.mark.parametrize("query", ["deny=599", "rule=ban", "status=500", "x"])
+def test_what_caddys_own_directive_passes_on_is_the_clients(query: str) -> None:
+    with ExitStack() as stack:
+        stage = stack.enter_context(Stage(plan(LIMIT, BAN, client=RULES["client"])))
+        app = stack.enter_context(Answering())
+        place = {"guard": stage.port, "app": app.port}
+        opened = running(lambda: caddy(lambda port: PLAIN.format(port=port, **place)))
+        proxy = next(opened)
+        answers = []
+        for body in (b"", b"x" * 200_000, b""):
+            with Talk(proxy.port, source="127.0.0.9") as talk:
+                head = asked("POST", f"/api/a?{query}", content_length=str(len(body)))
+                talk.send(head + body)
+                answers.append(answered(talk).status)
+        opened.close()
+
+    assert answers == [200, 200, 429]
 
 
 def test_who_is_not_trusted_may_not_ask(kind: str) -> None:
@@ -236,9 +265,8 @@ def test_who_is_not_trusted_may_not_ask(kind: str) -> None:
         proxy = stack.enter_context(front(kind, stage.port, app.port))
         with Talk(proxy.port) as talk:
             talk.send(asked("GET", "/api/a"))
-            answer = talk.hear()
+            answer = answered(talk)
 
-    assert answer is not None
     assert (answer.status, app.heads) == (403, [])
 
 

@@ -59,6 +59,7 @@ class Stage:
         clock: Clock | None = None,
         port: int = 0,
         wheel: bool = True,
+        tls: Any = None,
     ) -> None:
         self.clock: Any = ManualClock(BEGIN) if clock is None else clock
         self.troubles: list[str] = []
@@ -66,10 +67,11 @@ class Stage:
         self.loop.set_exception_handler(self.note)
         self.thread = Thread(target=self.loop.run_forever, daemon=True)
         self.thread.start()
-        self.hall = self.call(self.open(rules or plan(), callers or {}, caller, store, port, wheel))
+        where = Port("resp://127.0.0.1:0", caller=caller, tls=tls)
+        self.hall = self.call(self.open(rules or plan(), callers or {}, store, where, port, wheel))
 
     async def open(
-        self, rules: Rules, callers: dict[str, Any], caller: str, store: str, port: int, wheel: bool
+        self, rules: Rules, callers: dict[str, Any], store: str, where: Port, port: int, wheel: bool
     ) -> Hall:
         keeper = AsyncGatekeeper(rules, store, self.clock)
         house = House()
@@ -80,7 +82,6 @@ class Stage:
         line = socket.create_server(("127.0.0.1", port))
         line.setblocking(False)
         self.wheel = Wheel(hall.loop)
-        where = Port("resp://127.0.0.1:0", caller=caller)
         self.listener = Listener(where, line, hall, self.wheel if wheel else None)
         self.listener.open(hall.loop)
         self.port: int = line.getsockname()[1]

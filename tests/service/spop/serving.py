@@ -44,6 +44,7 @@ rules:
   - {name: hosts, match: {host: a.example}, limit: 1/min, by: fixed_window}
   - {name: banned, match: {path: /banned}, deny: {}}
   - {name: none, match: {path: /none}, limit: 1/min, cost: 2, by: fixed_window}
+  - {name: busy, match: {path: /busy}, limit: 1/min, by: fixed_window, over: reject 503}
   - {name: crowd, match: {path: /crowd}, limit: 20/min, by: fixed_window}
   - {name: login, match: {path: /nowhere}, key: client.ip, limit: 1/min, by: fixed_window}
 """
@@ -128,7 +129,8 @@ class Front:
             "127.0.0.1:9000": "unix@FOLDER/app.sock",
             "127.0.0.1:8084": f"127.0.0.1:{self.proxy.port}",
             # The machine may be late, and its clients are patient.
-            "inter 2s": "inter 50ms",
+            "inter 2s": "inter 10s downinter 50ms",
+            "connect 500ms": "connect 20s",
             "processing 100ms": "processing 20s",
             "hello 500ms": "hello 20s",
         }

@@ -15,6 +15,8 @@ from tests.servers.waiting import until
 from tests.service.spop.serving import CLOSED, Front
 
 HASTY = {"processing 100ms": "processing 500ms", "hello 500ms": "hello 500ms"}
+# It looks often, and gives each look some time.
+WATCHFUL = {"inter 2s": "inter 1s fastinter 50ms downinter 50ms"}
 SHUT = {CLOSED: CLOSED.removeprefix("# ")}
 NAMED = {
     "messages    check-request": "messages    check-request take-login",
@@ -77,6 +79,9 @@ def test_a_no_has_the_status_of_its_rule(front: Front) -> None:
     assert front.ask("/banned").status == 403
     # Nobody to count.
     assert front.ask("/keys").status == 403
+    assert front.statuses("/busy", 1) == [200]
+    busy = front.ask("/busy")
+    assert (busy.status, busy.headers["retry-after"]) == (503, "60")
     # What never goes in has no time to come back at.
     never = front.ask("/none")
     assert never.status == 429
@@ -124,7 +129,7 @@ def test_many_at_once_are_counted_one_by_one(front: Front) -> None:
 
 
 def test_it_asks_over_tls(stand: Stand, notary: Notary) -> None:
-    secure = f"inter 50ms ssl verify required ca-file {notary.ca}"
+    secure = f"inter 10s ssl verify required ca-file {notary.ca}"
     front = stand({"inter 2s": secure}, notary.tls)
 
     assert front.statuses("/api/", 4) == [200] * 3 + [429]
@@ -132,7 +137,8 @@ def test_it_asks_over_tls(stand: Stand, notary: Notary) -> None:
     until(lambda: not front.serving.hall.guests, "HAProxy to leave")
 
 
-def test_while_the_agent_is_gone_everybody_goes_in(front: Front) -> None:
+def test_while_the_agent_is_gone_everybody_goes_in(stand: Stand) -> None:
+    front = stand(WATCHFUL)
     assert front.statuses("/api/", 4) == [200] * 3 + [429]
     front.serving.kill()
     front.missed()
@@ -145,7 +151,7 @@ def test_while_the_agent_is_gone_everybody_goes_in(front: Front) -> None:
 
 
 def test_where_that_is_wanted_nobody_goes_in_while_the_agent_is_gone(stand: Stand) -> None:
-    front = stand(SHUT)
+    front = stand({**SHUT, **WATCHFUL})
     assert front.statuses("/api/", 4) == [200] * 3 + [429]
     assert front.ask("/other").status == 200
     front.serving.kill()

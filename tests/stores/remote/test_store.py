@@ -23,7 +23,10 @@ from headgate import (
 from headgate.rules import AsyncGatekeeper, Gatekeeper, Request, Rules
 from headgate.service.resp import asked
 from headgate.stores.remote.store import RemoteStore
+from tests.servers.binaries import Missing
+from tests.servers.keeper import keeper
 from tests.servers.launch import Server
+from tests.servers.secure import certificates
 from tests.service.resp.staging import Stage, known, plan
 from tests.stores.redis.callers import COLOURS
 from tests.stores.remote.callers import Remote
@@ -309,6 +312,24 @@ def test_a_caller_of_some_rules_keeps_limits_of_those_names_alone() -> None:
             other.take("k")
 
 
+@pytest.mark.parametrize("colour", COLOURS)
+def test_a_service_may_speak_tls(colour: str) -> None:
+    try:
+        authority, certificate, key = certificates(keeper().room("certificates"))
+    except Missing as missing:
+        pytest.skip(str(missing))
+    with Stage(tls={"certificate": str(certificate), "key": str(key)}) as stage:
+        address = f"127.0.0.1:{stage.port}?budget=10"
+        trusting = f"headgates://{address}&ssl_ca_certs={authority}"
+        with Remote(trusting, colour) as caller:
+            limiter = caller.limiter("5/min")
+
+            assert [limiter.take("k").remaining for _ in range(2)] == [4, 3]
+        for url in (f"headgates://{address}", f"headgate://{address}"):
+            with Remote(url, colour) as caller, pytest.raises(StoreUnavailable):
+                caller.limiter("5/min").take("k")
+
+
 # Rules and bulkheads.
 
 
@@ -318,7 +339,7 @@ def test_rules_may_count_on_a_service(service: Stage, kind: Any) -> None:
     text = f"""
         version: 1
         store: {service.url}?budget=10
-        rules: [{{name: {name}, key: client.ip, limit: 3/min, concurrent: 2}}]
+        rules: [{{name: {name}, key: client.ip, limit: 3/min, concurrent: 9}}]
     """
     keeper = kind(Rules.read(text))
     request = Request("GET", "/", client="203.0.113.7")
@@ -457,3 +478,11 @@ def test_the_rules_of_the_service_are_not_touched_by_limits_of_that_name() -> No
         caller.limiter("5/min", name="api").take("k", 5)
 
         assert stage.ask("HG.TAKE", "api", "k")[0] == 1
+
+
+def test_many_keys_of_a_clock_of_ones_own_are_all_kept(service: Stage) -> None:
+    with Remote(service.url) as caller:
+        limiter = caller.limiter("5/min", clock=ManualClock(5.0))
+        answers = [[bool(limiter.take(str(key), 5)) for key in range(500)] for _ in range(2)]
+
+    assert [sum(found) for found in answers] == [500, 0]

@@ -53,8 +53,8 @@ class Fare:
     ) -> Awaitable[Any]:
         """`run` for event loops."""
         loan = self.lend(host)
-        found: Any = send() if loan is None else adrive(ride(loan, headers, send), arrived)
-        return found  # type: ignore[no-any-return]
+        going: Any = send() if loan is None else adrive(ride(loan, headers, send), arrived)
+        return going  # type: ignore[no-any-return]
 
     def lend(self, host: str | None) -> Loan | None:
         """What a call to a host is given of the purse that is set; None if it is given nothing."""

@@ -11,6 +11,7 @@ from headgate.budgets.mint import SHORTEST
 from headgate.budgets.note import LONGEST_LIFE
 from headgate.budgets.terms import HEADER, NAME, UNLIMITED
 from headgate.measures import MILLION
+from headgate.rules.matching.facts import Fact, template
 from headgate.rules.model.allowance import BY, LIMITS
 from headgate.rules.model.kinds import (
     Listing,
@@ -134,6 +135,10 @@ class Budget:
 
     def check(self, report: Report, at: Path) -> None:
         """Whether the limit could ever grant as much."""
+        facts = [one for part in self.key for one in template(part) if isinstance(one, Fact)]
+        if any(fact.family == "path" and fact.name for fact in facts):
+            said = "no path is matched here that could have parameters; name another fact"
+            report.add((*at, "key"), said)
         if len(self.keys) > MOST_KEYS:
             report.add((*at, "keys"), f"are at most {MOST_KEYS}, not {len(self.keys)}")
         for word in ("ttl", "skew"):

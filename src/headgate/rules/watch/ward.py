@@ -32,7 +32,6 @@ class Ward:
 
     def change(self, rules: Rules) -> Rules:
         """Go by others, all at once; raises, and changes nothing, if they are bad."""
-
         return asyncio.run_coroutine_threadsafe(self._change(rules), self._loop).result()
 
     async def _change(self, rules: Rules) -> Rules:

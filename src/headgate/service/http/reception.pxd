@@ -36,7 +36,7 @@ cdef class Reception:
     @cython.locals(inlet=Patron)
     cpdef complete(self, Exchange exchange)
     cpdef attend(self, Exchange exchange)
-    @cython.locals(said=dict, known=cython.long)
+    @cython.locals(rule=str, key=str, plan=str)
     cdef bint take(self, Exchange exchange) except -1
     @cython.locals(fields=list, body=bytes, wait=cython.longlong, status=cython.long)
     cpdef tuple declare(self, str rule, str key, str plan, Decision decision, bint count)
@@ -49,5 +49,7 @@ cdef class Reception:
     cpdef expect(self, Exchange exchange)
 
 
+@cython.locals(said=dict, text=str, end=cython.Py_ssize_t, known=cython.long, words=cython.long)
+cdef tuple plain(Exchange exchange)
 @cython.locals(said=list, name=bytes, place=cython.Py_ssize_t)
 cdef bint typed(Exchange exchange) except -1

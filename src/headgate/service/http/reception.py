@@ -5,6 +5,8 @@ What most ask, `take` for one key, is answered in one go, and compiled. The rest
 
 from __future__ import annotations
 
+from json import JSONDecoder
+from json.scanner import make_scanner
 from typing import Any
 
 from headgate.adapters.http.herald import Herald
@@ -15,13 +17,15 @@ from headgate.rules.live.entry import Entry, Pass
 from headgate.service.http.asking import AUTHORIZATION, identify
 from headgate.service.http.basket import fetch
 from headgate.service.http.clerk import Clerk, explain
-from headgate.service.http.forms import DECODER
 from headgate.service.http.patron import Patron
-from headgate.service.http.saying import JSON, told
+from headgate.service.http.saying import JSON, Trouble, told
 from headgate.service.top import Tops
 from headgate.wire.exchange import CHUNKED, Exchange
 from headgate.wire.lines import CLOSE, CONTINUE, KEEP, LINES
 from headgate.wire.phases import BODY, WAITING
+
+# Reads JSON without looking whether a name stands twice in an object.
+SCAN = make_scanner(JSONDecoder())  # type: ignore[arg-type]
 
 POST = b"POST"
 TAKE = b"/v1/take"
@@ -98,31 +102,20 @@ class Reception:
 
     def take(self, exchange: Exchange) -> bool:
         """Answer `take` for one key; False, and nothing is done, if there is more to it."""
-        if not typed(exchange):
+        question = plain(exchange)
+        if question is None:
             return False
+        rule, key, cost, plan = question
+        if self.caller or self.hall.callers.needed:
+            try:
+                caller = identify(self.hall, self.caller, exchange, AUTHORIZATION)
+            except Trouble:
+                return False
+            exchange.inlet.caller = caller
+            if caller is not None and not (caller.may(rule) and caller.take(1)):
+                return False
         try:
-            if self.caller or self.hall.callers.needed:
-                exchange.inlet.caller = identify(self.hall, self.caller, exchange, AUTHORIZATION)
-            said = DECODER.decode(b"".join(exchange.backlog).decode("utf-8"))  # type: ignore[arg-type]
-        except Exception:
-            # What is wrong with it is found out by who can say it.
-            return False
-        if type(said) is not dict:
-            return False
-        rule, key = said.get("rule"), said.get("key")
-        cost, plan = said.get("cost", 1), said.get("plan", "")
-        known = 2 + ("cost" in said) + ("plan" in said)
-        if type(rule) is not str or type(key) is not str or type(plan) is not str:
-            return False
-        if type(cost) is not int or not 0 <= cost <= HEAVIEST or len(said) != known:
-            return False
-        if len(key) > LONGEST or not rule:
-            return False
-        caller = exchange.inlet.caller
-        if caller is not None and not (caller.may(rule) and caller.take(1)):
-            return False
-        try:
-            found = self.hall.teller.take(rule, key, cost if "cost" in said else None, plan)
+            found = self.hall.teller.take(rule, key, cost, plan)
         except HeadgateError as problem:
             self.reply(exchange, *explain(problem))
             return True
@@ -238,6 +231,32 @@ class Reception:
         queue, inlet.queue = inlet.queue, []
         if queue and not queue[0].over:
             self.clerk.abandon(queue[0])
+
+
+def plain(exchange: Exchange) -> tuple[str, str, int | None, str] | None:
+    """The rule, key, cost and plan of a question for one key; None if there is more to it."""
+    if not typed(exchange):
+        return None
+    try:
+        text = b"".join(exchange.backlog or ()).decode("utf-8")
+        said, end = SCAN(text, 0)
+    except Exception:
+        # What is wrong is found out by who can say it.
+        return None
+    if type(said) is not dict or end != len(text):
+        return None
+    rule, key, plan = said.get("rule"), said.get("key"), said.get("plan", "")
+    if type(rule) is not str or type(key) is not str or type(plan) is not str:
+        return None
+    cost = said.get("cost", 1)
+    if type(cost) is not int or not 0 <= cost <= HEAVIEST or len(key) > LONGEST or not rule:
+        return None
+    # Whatever stands there twice, or has another name, has more quotes.
+    words = 2 + ("plan" in said)
+    known = words + ("cost" in said)
+    if len(said) != known or text.count('"') != 2 * (words + known) or "\\" in text:
+        return None
+    return rule, key, cost if "cost" in said else None, plan
 
 
 def typed(exchange: Exchange) -> bool:

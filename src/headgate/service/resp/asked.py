@@ -80,7 +80,8 @@ class Asked:
         return bulk(words[2][:NONCE] + MOMENT.pack(len(alive)))
 
     def _take(self, found: Any, now: int, words: list[bytes]) -> bytes | Awaitable[bytes]:
-        key, cost = words[2].decode("utf-8", "surrogateescape"), whole(words[4], 1, MOST, "cost")
+        key = words[2].decode("utf-8", "surrogateescape")
+        cost = whole(words[4], 1, MOST, "cost")
         if len(words) == 5:
             answer = found.take(key, cost, now, 0)
             if isinstance(answer, Decision):
@@ -89,7 +90,7 @@ class Asked:
         times = whole(words[5], 1, TIMES, "times")
         answers = [found.take(key, cost, now, 0) for _ in range(times)]
         if isinstance(answers[0], Decision):
-            return bulk(words[3] + b"".join(self.tell(one, found.limits) for one in answers))
+            return bulk(words[3] + b"".join([self.tell(one, found.limits) for one in answers]))
         return self._later(answers, found.limits, words[3])
 
     async def _later(self, answers: list[Any], limits: Any, nonce: bytes) -> bytes:

@@ -39,6 +39,7 @@ from headgate.service.spop.frames import (
     reach,
     terms,
 )
+from headgate.wire.ear import Bytes, Ear
 
 logger = logging.getLogger("headgate.service")
 
@@ -53,7 +54,7 @@ ROUND = 256
 STRANGER = 102
 
 
-class Agent:
+class Agent(Ear):
     """A connection of HAProxy's. See `Guest` for what a hall knows of it."""
 
     __slots__ = (
@@ -89,7 +90,7 @@ class Agent:
         self.transport = transport
         self.hall.greet(self)
 
-    def data_received(self, data: bytes | memoryview) -> None:
+    def data_received(self, data: Bytes) -> None:
         if self.over:
             return
         self.held.append(bytes(data))

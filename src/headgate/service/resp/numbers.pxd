@@ -1,0 +1,2 @@
+# C types of numbers.py, for Cython.
+cpdef long long whole(bytes word, long long least, long long most, str what=*) except? -9
