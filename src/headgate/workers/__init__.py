@@ -1,1 +1,1 @@
-"""Several processes that are one gateway, or one service: a master, its workers, and who asks how they are."""
+"""Several processes that are one gateway or one service: a master, its workers, and an admin."""

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import socket
 import subprocess
+from contextlib import suppress
 from typing import Any
 
 import hiredis
 import pytest
 import redis
 import redis.asyncio
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.servers.launch import Server
 from tests.servers.proxy import Proxy
@@ -18,6 +22,12 @@ from tests.servers.resp import encode
 from tests.service.resp.staging import Stage, plan
 
 TAKE = encode("HG.TAKE", "api", "k")
+WORDS = ["HG.TAKE", "HG.OPEN", "HG.ASK", "HG.LEND", "HG.BEAT", "HG.RESERVE", "HG.HOLD", "CL.THROTTLE",
+         "HELLO", "CLIENT", "COMMAND", "AUTH"]  # fmt: skip
+PIECES = [
+    b"*3\r\n", b"$3\r\n", b"\r\n", b"$-1\r\n", b"*\r\n", b'"',
+    *(encode(word, *extra) for word in WORDS for extra in ([], ["api", "k"], ["\xff"] * 10)),
+]  # fmt: skip
 
 
 @pytest.fixture(params=[True, False], ids=["wheel", "loop"])
@@ -47,6 +57,22 @@ def test_garbage_is_told_what_is_wrong_and_hung_up_on(either: Stage) -> None:
         talk.send(encode("PING") + b"*1\r\n!" + encode("PING"))
 
         assert talk.rest() == b"+PONG\r\n-ERR Protocol error: expected '$', got '!'\r\n"
+
+
+@given(st.lists(st.binary(max_size=60) | st.sampled_from(PIECES), max_size=12))
+@settings(max_examples=40)
+def test_whatever_one_says_others_are_not_disturbed(shared: Stage, said: list[bytes]) -> None:
+    with shared.talk() as other:
+        with shared.talk() as stranger:
+            with suppress(ConnectionError):
+                for piece in said:
+                    stranger.send(piece)
+                stranger.socket.shutdown(socket.SHUT_WR)
+                stranger.rest()
+
+        assert other.ask("PING") == "PONG"
+    shared.tick()
+    assert shared.hall.guests == set()
 
 
 def test_who_leaves_is_told_what_it_asked_and_no_more(either: Stage) -> None:
@@ -272,7 +298,7 @@ def test_hiredis_reads_what_is_answered(stage: Stage) -> None:
 def test_redis_cli_speaks_with_it(stage: Stage, version: str) -> None:
     program = shutil.which("redis-cli")
     if program is None:
-        pytest.skip("no redis-cli here; apt-get install redis-tools")
+        absent("no redis-cli here; apt-get install redis-tools")
     command = [program, version, "-p", str(stage.port)]
     done = subprocess.run(
         command, input="HG.TAKE api k 4\nCOMMAND COUNT\nHG.TAKE api \"k\" 2\nHELLO 3\n",
