@@ -58,7 +58,6 @@ class Staff:
         self._hall.teller.sweep(now)
         self._quotas.sweep(now)
         self._health.look()
-        self._quotas.sweep(now)
 
     def status(self) -> dict[str, Any]:
         """What there is to know, for JSON."""

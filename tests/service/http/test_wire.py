@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 
@@ -9,7 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.gateway.talking import single, split, whole
+from headgate.rules.model.port import Port
+from headgate.service.http.reception import receive
+from tests.gateway.talking import Talk, single, split, whole
 from tests.service.http.staging import Stage, asked, posted, problem, told
 
 Cut = Callable[[bytes], list[bytes]]
@@ -282,3 +285,24 @@ def test_what_goes_wrong_inside_is_said_without_a_word_of_it(
     assert told(answer) == problem(500, "Internal Server Error", said)
     assert [one.getMessage() for one in caplog.records] == ["a request could not be answered"]
     assert stage.get("/health").status == 200
+
+
+def test_over_a_transport_of_the_loop_it_is_the_same(stage: Stage) -> None:
+    async def listen() -> asyncio.Server:
+        make = lambda: receive(stage.hall, Port("http://127.0.0.1:0"), "127.0.0.1")  # noqa: E731
+        return await stage.loop.create_server(make, "127.0.0.1", 0)
+
+    async def close(server: asyncio.Server) -> None:
+        server.close()
+        stage.hall.close()
+        await server.wait_closed()
+
+    server = stage.call(listen())
+    with Talk(server.sockets[0].getsockname()[1]) as talk:
+        talk.send(TAKE + CHUNKED + chunks(BODY, 7) + asked("GET", "/openapi.json") + b"PUT\r\n")
+        answers = [talk.hear() for _ in range(4)]
+
+        assert [answer.status for answer in answers] == [200, 200, 200, 400]
+        assert talk.finish() == b""
+    stage.call(close(server))
+    assert not stage.troubles

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,10 +24,7 @@ from headgate import (
 from headgate.rules import AsyncGatekeeper, Gatekeeper, Request, Rules
 from headgate.service.resp import asked
 from headgate.stores.remote.store import RemoteStore
-from tests.servers.binaries import Missing
-from tests.servers.keeper import keeper
 from tests.servers.launch import Server
-from tests.servers.secure import certificates
 from tests.service.resp.staging import Stage, known, plan
 from tests.stores.redis.callers import COLOURS
 from tests.stores.remote.callers import Remote
@@ -313,11 +311,8 @@ def test_a_caller_of_some_rules_keeps_limits_of_those_names_alone() -> None:
 
 
 @pytest.mark.parametrize("colour", COLOURS)
-def test_a_service_may_speak_tls(colour: str) -> None:
-    try:
-        authority, certificate, key = certificates(keeper().room("certificates"))
-    except Missing as missing:
-        pytest.skip(str(missing))
+def test_a_service_may_speak_tls(papers: tuple[Path, Path, Path], colour: str) -> None:
+    authority, certificate, key = papers
     with Stage(tls={"certificate": str(certificate), "key": str(key)}) as stage:
         address = f"127.0.0.1:{stage.port}?budget=10"
         trusting = f"headgates://{address}&ssl_ca_certs={authority}"

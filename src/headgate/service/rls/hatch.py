@@ -59,6 +59,19 @@ class Hatch:
         return told(decision, limit, self.leaf.limits, limiter)
 
 
+class Sign:
+    """Answers calls that nothing is counted of."""
+
+    __slots__ = ("_said",)
+
+    def __init__(self, said: bytes) -> None:
+        self._said = said
+
+    def answer(self) -> bytes:
+        """The answer to the same call once more."""
+        return self._said
+
+
 class Wicket:
     """Answers one call about a rule that only counts, while that rule is in force."""
 

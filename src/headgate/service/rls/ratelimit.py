@@ -23,7 +23,7 @@ from headgate.service.grpc.status import UNAVAILABLE, Status
 from headgate.service.rls.case import Case, Terms, decide
 from headgate.service.rls.count import DOWN, Ban, Count, Plain
 from headgate.service.rls.domains import Descriptor, Domain, load
-from headgate.service.rls.hatch import Hatch, Wicket
+from headgate.service.rls.hatch import Hatch, Sign, Wicket
 from headgate.service.rls.leaf import Leaf
 from headgate.service.rls.messages import OVER_LIMIT, UNITS, Request, Response
 from headgate.service.rls.petition import Petition
@@ -230,6 +230,8 @@ class RateLimit:
         return Plea(self._lodge, request, ask.hits)
 
     def _hatch(self, query: Query, parts: tuple[Any, ...]) -> Any:
+        if all(isinstance(part, Plain) for part in parts):
+            return Sign(drive(decide(Case(query, parts, None), Terms(), 0), perform))
         if len(parts) != 1 or query.asks[0].hits <= 0 or self._shelf.far:
             return None
         part, ask = parts[0], query.asks[0]
