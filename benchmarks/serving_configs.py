@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ service:
   listen: ["http://127.0.0.1:$http", "grpc://127.0.0.1:$grpc", "resp://127.0.0.1:$resp"]
 """)
 FILES = Template("""\
+$user
 worker_processes 1;
 daemon off;
 pid $folder/files.pid;
@@ -94,7 +96,9 @@ def files(folder: Path, port: int) -> str:
     """What nginx is told."""
     (folder / "files").mkdir()
     (folder / "files" / "1024").write_bytes(b"x" * 1024)
-    return FILES.substitute(folder=folder, port=port)
+    # Its worker would else be somebody who may not look into the folder.
+    user = "user root;" if os.getuid() == 0 else ""
+    return FILES.substitute(folder=folder, port=port, user=user)
 
 
 def proxy(port: int, asked: int, upstream: int) -> str:

@@ -32,8 +32,6 @@ LONG_FUNCTIONS = {
     "line each",
     "src/headgate/bulkheads/bulkhead.py:Bulkhead.__init__": "every option is taken and checked, a "
     "line each",
-    "src/headgate/service/http/reception.py:Reception.take": "the hot path in one piece: who asks "
-    "in another way is told so elsewhere",
     "src/headgate/stores/flat/lane.py:lane": "a closure with the two functions that share its "
     "names",
     "src/headgate/stores/flat/table.py:Table.decide": "the hot path in one piece: a call costs as "
