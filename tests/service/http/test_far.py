@@ -99,22 +99,23 @@ def test_what_only_the_store_can_do_is_not_said_to_be_done_without_it(valkey: Se
 
 def test_it_is_ready_while_its_store_answers(valkey: Server) -> None:
     with Stage(plan(), store=valkey.url) as stage:
-        before = stage.get("/ready")
+
+        def back() -> bool:
+            stage.tick(1.1)
+            return stage.get("/ready").status == 200
+
+        # A machine that stands still is no store that does.
+        until(back, "it to be ready")
         valkey.kill()
         believed = stage.get("/ready")
         stage.tick(1.1)
         gone, reference = stage.get("/ready"), stage.get("/healthcheck")
         alive = stage.get("/health")
         valkey.restart()
-
-        def back() -> bool:
-            stage.tick(1.1)
-            return stage.get("/ready").status == 200
-
         until(back, "it to be ready again")
 
     place = f"127.0.0.1:{valkey.port}"
-    assert (before.status, believed.status, alive.status) == (200, 200, 200)
+    assert (believed.status, alive.status) == (200, 200)
     said = {"status": "unready", "problem": f"The store redis://{place} does not answer."}
     assert (gone.status, told(gone)) == (503, said)
     assert (reference.status, reference.body) == (500, b"unhealthy\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -278,7 +279,7 @@ def test_what_goes_wrong_inside_is_said_without_a_word_of_it(
     def broken(*_: object) -> None:
         raise KeyError("secret")
 
-    stage.hall.teller.peek = broken
+    stage.hall.teller = SimpleNamespace(peek=broken)
     answer = stage.post("/v1/peek", A)
 
     said = "Something is wrong with the service; its log says what."

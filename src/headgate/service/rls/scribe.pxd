@@ -3,11 +3,11 @@ cimport cython
 cdef long long OVER
 cdef bytes LASTING
 cdef bytes LEFT
-cdef long long KNOWN
-cdef list NUMBERS
+cdef list LAST
+cdef list MORE
 
 
-cpdef bytes spelled(long long number)
+@cython.locals(told=bytes)
 cpdef bytes varint(long long number)
 cpdef bytes limited(long long count, long long unit, name)
 @cython.locals(told=bytes, length=bytes, seconds=cython.longlong)

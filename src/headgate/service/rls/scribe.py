@@ -14,26 +14,18 @@ MILLION = 1_000_000
 # A duration of no length is there all the same.
 LASTING = b'"\x00'
 LEFT = b"\x18"
-# What stands of a number below this is at hand.
-KNOWN = 4096
-
-
-def spelled(number: int) -> bytes:
-    """A number of any size, seven bits at a time."""
-    found = bytearray()
-    while number > 127:
-        found.append(number & 127 | 128)
-        number >>= 7
-    found.append(number)
-    return bytes(found)
-
-
-NUMBERS: list[bytes] = [spelled(number) for number in range(KNOWN)]
+# Seven bits of a number: the last ones, and those that others follow.
+LAST: list[bytes] = [bytes((number,)) for number in range(128)]
+MORE: list[bytes] = [bytes((number | 128,)) for number in range(128)]
 
 
 def varint(number: int) -> bytes:
-    """A number as it stands on the wire."""
-    return NUMBERS[number] if number < KNOWN else spelled(number)
+    """A number of any size as it stands on the wire."""
+    told = b""
+    while number > 127:
+        told += MORE[number & 127]
+        number >>= 7
+    return told + LAST[number] if told else LAST[number]
 
 
 def limited(count: int, unit: int, name: str) -> bytes:
