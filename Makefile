@@ -53,7 +53,11 @@ FORMLESS := $(addprefix --ignore tests/,servers permits pacer retry adaptive gua
 	$(addprefix rules/,clients documents matching model review watch) \
 	$(addprefix adapters/,asgi django fastapi flask grpc outgoing wsgi) \
 	$(addprefix adapters/test_,annex.py finders.py gone.py keyless.py stale.py switch.py) \
-	gateway/upstreams workers \
+	gateway/upstreams workers budget stores/remote service/spop \
+	$(addprefix service/test_,callers.py holds.py sets.py tickets.py serving.py readiness.py) \
+	$(addprefix service/http/test_,auth.py callers.py document.py far.py forms.py fronts.py) \
+	$(addprefix service/rls/test_,bad.py domains.py envoy.py messages.py quotas.py far.py) \
+	$(addprefix service/grpc/test_,callers.py floods.py fuzz.py health.py leaving.py) \
 	cli examples testing/test_trial.py \
 	conformance/test_differential.py conformance/test_laws.py limiter/test_types.py)
 

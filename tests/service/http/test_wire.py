@@ -279,8 +279,9 @@ def test_what_goes_wrong_inside_is_said_without_a_word_of_it(
     def broken(*_: object) -> None:
         raise KeyError("secret")
 
-    stage.hall.teller = SimpleNamespace(peek=broken)
+    teller, stage.hall.teller = stage.hall.teller, SimpleNamespace(peek=broken)
     answer = stage.post("/v1/peek", A)
+    stage.hall.teller = teller
 
     said = "Something is wrong with the service; its log says what."
     assert told(answer) == problem(500, "Internal Server Error", said)
