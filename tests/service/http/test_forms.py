@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.service.http.forms import BATCH, Take, fill, parse
+from headgate.service.http.forms import BATCH, Take, Twice, fill, parse, unique
 from headgate.service.http.saying import Trouble
 from tests.service.http.staging import Stage, problem, told
 
@@ -171,6 +171,27 @@ def test_it_is_said_how_to_ask(stage: Stage, method: str, target: str, allowed: 
     answer = stage.ask(method, target)
 
     assert (answer.status, answer.all("allow")) == (405, [allowed])
+
+
+class Name(str):
+    """A name that counts how often it is compared."""
+
+    compared = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        Name.compared += 1
+        return str.__eq__(self, other)
+
+
+def test_a_name_that_stands_twice_among_many_is_found_without_comparing_all() -> None:
+    Name.compared = 0
+    pairs = [(Name(number), 0) for number in range(1000)] + [(Name(999), 1)]
+
+    with pytest.raises(Twice, match="999"):
+        unique(pairs)
+
+    assert Name.compared < 10 * len(pairs)
 
 
 @given(st.recursive(

@@ -6,6 +6,7 @@ Reading, and the schemas of the OpenAPI document, are made of them.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -249,8 +250,8 @@ def unique(pairs: list[tuple[str, Any]]) -> Mapping[str, Any]:
     """An object, whose names are all different."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise Twice(next(name for name in names if names.count(name) > 1)[:SHOWN_NAME])
+        counts = Counter(name for name, _ in pairs)
+        raise Twice(next(name for name, count in counts.items() if count > 1)[:SHOWN_NAME])
     return found
 
 
