@@ -123,6 +123,20 @@ def test_a_request_that_cannot_be_is_not_asked_about(stage: Stage, said: Any, de
     assert (answer.status, told(answer)["detail"]) == (400, detail)
 
 
+TEXTS = [
+    {"path": "/\ud800"},
+    {"query": "a=\ud800%41"},
+    {"host": "\ud800"},
+    {"user": "\ud800"},
+    {"headers": {"x-user": "\ud800", "\ud800": "a"}},
+]
+
+
+@pytest.mark.parametrize("said", TEXTS, ids=str)
+def test_half_a_character_is_as_good_as_another(stage: Stage, said: Any) -> None:
+    assert stage.post("/v1/check", {"request": said}).status == 200
+
+
 QUERIES = [
     ("/v1/top", "Say of which rule, as in ?rule=api."),
     ("/v1/top?rule=api&limit=0", 'limit is a whole number from 1 to 512, not "0".'),

@@ -32,7 +32,7 @@ def made(asking: Asking, said: Described) -> Request:
     """The request that was described; Trouble if there can be no such one."""
     spot = spots.find(
         said.method.upper().encode("ascii", "replace"),
-        quote(said.path, ASIS).encode("ascii"),
+        quote(said.path, ASIS, errors="surrogatepass").encode("ascii"),
         said.host.encode("ascii", "replace"),
     )
     if spot is None or "?" in said.path:
