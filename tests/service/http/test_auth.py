@@ -116,7 +116,7 @@ def test_the_status_for_no_can_be_chosen(gate: Stage) -> None:
 OVER: list[tuple[dict[str, Any], int, dict[str, str], bytes]] = [
     ({"redirect": {"to": "https://a.test/wait", "status": 303}}, 303,
      {"location": "https://a.test/wait"}, b""),
-    ({"degrade": {"status": 203, "body": "less", "headers": {"x-less": "yes"}}}, 203,
+    ({"degrade": {"status": 503, "body": "less", "headers": {"x-less": "yes"}}}, 503,
      {"x-less": "yes", "content-type": "text/plain; charset=utf-8"}, b"less"),
     ({"reject": {"status": 509}}, 509, {"retry-after": "30"}, b"..."),
 ]  # fmt: skip

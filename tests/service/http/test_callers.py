@@ -157,6 +157,19 @@ def test_a_proxy_shows_its_token_beside_what_its_clients_show() -> None:
     assert told(unknown)["detail"] == "Say who you are, with x-headgate-token: TOKEN."
 
 
+def test_clients_of_a_proxy_that_asks_too_much_are_not_let_in_by_it() -> None:
+    callers = {"proxy": {"token": PROXY, "limit": "1/min"}}
+    with Stage(plan(CLIENT, client=ME, service={"callers": callers})) as stage:
+        plainly, chosen = [
+            [stage.get(target, **NGINX, x_headgate_token=PROXY) for _ in range(2)][1]
+            for target in ("/v1/auth", "/v1/auth?deny=403")
+        ]
+
+    assert (plainly.status, plainly.all("retry-after")) == (429, ["60"])
+    assert (chosen.status, chosen.all("retry-after")) == (403, ["60"])
+    assert chosen.all("headgate-status") == ["429"]
+
+
 def test_where_anybody_may_ask_tokens_do_not_matter() -> None:
     with Stage(plan()) as stage:
         assert stage.post("/v1/take", A, authorization="Bearer of-something-else").status == 200

@@ -24,6 +24,9 @@ RULES: dict[str, Any] = {
     "service": {"callers": {}},
 }
 LIMIT = {"name": "api", "key": "client.ip", "limit": "2/min", "match": {"path": "/api/*"}}
+LESS = {"name": "less", "key": "client.ip", "limit": "1/min", "match": {"path": "/less"},
+        "over": {"degrade": {"body": "less"}}}  # fmt: skip
+HOST = {"name": "host", "key": "host", "match": {"path": "/host"}, "limit": "5/min"}
 BAN = {"name": "ban", "match": {"path": "/no"}, "deny": {}}
 FULL = {"name": "full", "match": {"path": "/full"}, "concurrent": 1, "key": "client.ip",
         "over": {"reject": {"status": 503}}}  # fmt: skip
@@ -37,7 +40,7 @@ class Scene:
     def __init__(self, kind: str, closed: bool = False) -> None:
         self.kind = kind
         self.stack = ExitStack()
-        rules = plan(LIMIT, BAN, SEEN, client=RULES["client"])
+        rules = plan(LIMIT, LESS, BAN, SEEN, HOST, client=RULES["client"])
         self.stage = self.stack.enter_context(Stage(rules))
         self.app = self.stack.enter_context(Answering())
         self.front: Front = self.stack.enter_context(
@@ -131,6 +134,15 @@ def test_who_is_refused_is_told_when_to_come_back(scene: Scene) -> None:
     assert answers[2].all("ratelimit") == ['"api";r=0;t=30']
     assert answers[2].all("content-type") == ["application/problem+json"]
     assert told(answers[2])["status"] == 429
+
+
+def test_who_is_to_be_answered_with_less_is_not_let_in(scene: Scene) -> None:
+    before = scene.reach()
+    statuses = [scene.get("/less").status for _ in range(3)]
+
+    assert statuses[0] == 200
+    assert {*statuses[1:]} == {429 if scene.kind == "caddy" else 403}
+    assert scene.reach() - before == 1
 
 
 def test_who_is_banned_is_forbidden(scene: Scene) -> None:

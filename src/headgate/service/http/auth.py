@@ -1,7 +1,7 @@
 """Auth: what a proxy asks before it lets a request in, and how it is told yes or no.
 
 What a rule would have answered is what the proxy is told: 429 with a body, or another status, or a
-place to go to. With `?deny=403` it is that status, and nothing but how long to stay away; what it
+place to go to; but a lesser answer with 200 is told with 429, since it would be a yes. With `?deny=403` it is that status, and nothing but how long to stay away; what it
 would have been stands in `headgate-status`. Who is let in is told with 200 and how the limits
 stand. Nobody says later how a request ended, so that is taken for known: 200, or `?status=`. Places
 of `concurrent` rules are given back at once.
@@ -13,6 +13,8 @@ import re
 from collections.abc import Awaitable
 from typing import Any
 
+from headgate.adapters.http import problem
+from headgate.adapters.http.herald import KINDS
 from headgate.rules.live.entry import Entry
 from headgate.rules.matching.request import Request
 from headgate.service.http import proxied
@@ -23,6 +25,9 @@ from headgate.service.teller import unheard
 # What of a rule's answer is left where a proxy has its own.
 KEPT = (b"retry-after", b"cache-control")
 STATUS = b"headgate-status"
+TOO_MANY = 429
+# Below these are the statuses by which a proxy lets in.
+REDIRECTS = 300
 EMPTY = (b"content-length", b"0")
 UNSTORED = (b"cache-control", b"no-store")
 DENY = re.compile(rb"(?:^|&)deny=([45][0-9][0-9])(?:&|$)")
@@ -34,7 +39,7 @@ def auth(asking: Asking) -> Answer | Awaitable[Answer]:
     deny = number(options, "deny", 0, 400)
     status = number(options, "status", 200, 200)
     rule = options.get("rule", "")
-    asking.admit(rule or ALL)
+    admit(asking, rule or ALL, deny)
     manners = asking.manners
     try:
         request = proxied.describe(asking, manners)
@@ -43,6 +48,18 @@ def auth(asking: Asking) -> Answer | Awaitable[Answer]:
         raise Trouble(deny or muddled.status, muddled.detail) from None
     found = narrowed(asking, rule, request) if rule else asking.hall.keeper.glance(request)
     return then(found, lambda entry: verdict(asking, request, entry, deny, status))
+
+
+def admit(asking: Asking, rule: str, deny: int) -> None:
+    """See that the proxy may ask, and has not asked too much: that is a no to its client."""
+    try:
+        asking.admit(rule)
+    except Trouble as trouble:
+        if not deny or trouble.status != TOO_MANY:
+            raise
+        # It is clients who make a proxy ask, and so many of them are not to be let in for that.
+        fields = [*trouble.fields, (STATUS, b"%d" % TOO_MANY)]
+        raise Trouble(deny, trouble.detail, fields) from None
 
 
 def foreign(asking: Asking) -> bool:
@@ -87,8 +104,12 @@ def said(request: Any, entry: Entry, deny: int) -> Answer:
     if entry.refusal is None:
         return 200, [*herald.fields(entry), UNSTORED, EMPTY], b""
     status, fields, body = herald.answer(entry, request.header("accept"))
-    if not deny:
+    if not deny and status >= REDIRECTS:
         return status, fields, body
+    if not deny:
+        # To a proxy that would be a yes.
+        usual = problem.status(KINDS[entry.refusal.kind], entry.refusal.retry_after)
+        return usual, [(STATUS, b"%d" % status), *fields], body
     told: Fields = [(STATUS, b"%d" % status), *herald.fields(entry), EMPTY]
     return deny, [*told, *(one for one in fields if one[0] in KEPT)], b""
 
