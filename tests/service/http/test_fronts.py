@@ -170,6 +170,15 @@ def test_rules_see_the_request_as_it_came(scene: Scene) -> None:
     assert scene.app.heads[-1].startswith(b"PUT /seen/x%20y?a=1&b=2 HTTP/1.")
 
 
+HOSTS = [("/host", "SHOP.test:80"), ("http://shop.test/host", "other.test")]
+
+
+@pytest.mark.parametrize(("target", "host"), HOSTS)
+def test_the_host_is_the_one_that_the_proxy_goes_by(scene: Scene, target: str, host: str) -> None:
+    assert scene.get(target, host=host).status == 200
+    assert scene.heavy("host") == ["shop.test"]
+
+
 class Described:
     """What that request is, as rules ask."""
 
