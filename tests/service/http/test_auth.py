@@ -138,6 +138,53 @@ def test_what_a_rule_answers_is_passed_on(
     assert chosen.all("headgate-status") == [str(status)]
 
 
+YES: list[tuple[dict[str, Any], int, str, bytes]] = [
+    ({**CLIENT, "limit": "1/30s", "over": {"degrade": {"status": 203, "body": "less"}}}, 429,
+     "203", b"less"),
+    ({**CLIENT, "limit": "1/30s", "over": {"reject": {"status": 200}}}, 429, "200", b"..."),
+    ({"name": "ban", "deny": {"status": 200, "body": "no"}}, 403, "200", b"no"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "status", "meant", "body"), YES)
+def test_a_no_that_a_proxy_would_take_for_a_yes_is_told_as_a_no(
+    rule: dict[str, Any], status: int, meant: str, body: bytes
+) -> None:
+    with Stage(plan(rule, client=ME)) as stage:
+        stage.get("/v1/auth", **CADDY)
+        answer = stage.get("/v1/auth", **CADDY)
+
+    assert (answer.status, answer.all("headgate-status")) == (status, [meant])
+    assert body in (answer.body, b"...")
+
+
+HOPS = [
+    (1, "9.9.9.9, 8.8.8.8", "203.0.113.7"),
+    (2, "9.9.9.9, 8.8.8.8", "8.8.8.8"),
+    (3, "9.9.9.9, 8.8.8.8", "9.9.9.9"),
+    (3, "8.8.8.8", "8.8.8.8"),
+]
+
+
+@pytest.mark.parametrize(("hops", "line", "key"), HOPS)
+def test_who_asks_as_nginx_does_is_the_first_of_the_proxies_that_are_counted(
+    hops: int, line: str, key: str
+) -> None:
+    with Stage(plan(CLIENT, client={"trusted_hops": hops})) as stage:
+        stage.get("/v1/auth", **NGINX, x_forwarded_for=line)
+
+        assert told(stage.get("/v1/top?rule=api"))["keys"][0]["key"] == key
+
+
+def test_where_proxies_are_counted_a_client_has_no_say_in_its_plan() -> None:
+    rules = plan({**CLIENT, "limit": "1/min"}, plans={"vip": "unlimited"}, plan="header.x-plan",
+                 client={"trusted_hops": 1, "trusted_proxies": ["127.0.0.1"]})  # fmt: skip
+    with Stage(rules) as stage:
+        answers = [stage.get("/v1/auth", **NGINX, x_plan="vip").status for _ in range(2)]
+
+    assert answers == [200, 429]
+
+
 def test_a_problem_is_said_as_the_client_likes_it(gate: Stage) -> None:
     answers = [gate.get("/v1/auth", **NGINX, accept="text/html,*/*;q=0.8") for _ in range(3)]
 
@@ -235,15 +282,17 @@ def test_what_may_be_a_clients_doing_is_no_way_past_a_proxy_that_lets_errors_pas
     assert (chosen.status, told(chosen)) == (403, problem(403, "Forbidden", detail))
 
 
-def test_a_header_that_is_there_twice_is_not_chosen_from(gate: Stage) -> None:
+@pytest.mark.parametrize("name", ["x-real-ip", "x-forwarded-proto"])
+def test_a_header_that_is_there_twice_is_not_chosen_from(gate: Stage, name: str) -> None:
+    more = b"" if name.replace("-", "_") in NGINX else b"x-forwarded-proto: https\r\n"
     data = asked("GET", "/v1/auth?deny=403", **NGINX).replace(
-        b"\r\n\r\n", b"\r\nx-real-ip: 9.9.9.9\r\n\r\n"
+        b"\r\n\r\n", b"\r\n%b%b: 9.9.9.9\r\n\r\n" % (more, name.encode())
     )
 
     answer = gate.send(data)
 
     assert (answer.status, told(answer)["detail"]) == (
-        403, "There are 2 headers x-real-ip; the proxy sends one.",
+        403, f"There are 2 headers {name}; the proxy sends one.",
     )  # fmt: skip
 
 

@@ -86,13 +86,6 @@ class Asking:
             raise Trouble(400, "A parameter is said twice.")
         return found
 
-    def header(self, name: bytes) -> str:
-        """The one value of a header; none is the empty text. Trouble if there are several."""
-        found = self.exchange.header(name)
-        if len(found) > 1:
-            raise Trouble(400, f"There are {len(found)} headers {name.decode()}; send one.")
-        return found[0].decode("latin-1") if found else ""
-
 
 def identify(hall: Any, usual: str, exchange: Exchange, header: bytes) -> Any:
     """Who asks: a caller, or None where that does not matter."""

@@ -11,16 +11,18 @@ who sends headers of another way along with its own is not believed, but refused
 
 All else in the head is the client's own. Who the client is follows from who has connected and from
 the rules' `client`, as it does at a gateway: nginx passes on what its client has said of others,
-which counts only if that client is a trusted proxy too.
+which counts only if that client is a trusted proxy too. Where `trusted_hops` are counted, nginx is
+the first of them.
 """
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 from headgate.adapters.arrivals import Guest, Manners
-from headgate.rules.clients.client import Found
+from headgate.rules.clients.client import Client, Found
 from headgate.rules.matching.request import hostname
 from headgate.service.http.asking import Asking
 from headgate.service.http.saying import Trouble
@@ -120,20 +122,21 @@ def original(asking: Asking, manners: Manners) -> Proxied:
     """As nginx says it."""
     near = needed(asking, b"x-real-ip")
     spot = place(asking, *ORIGINAL, asking.exchange.host)
-    scheme = asking.header(b"x-forwarded-proto").lower()
+    # Who has connected to the proxy is one hop from it already.
+    manners = manners._replace(client=behind(manners.client))
     found = Proxied(manners, asking.exchange, spot, near)
-    return found.called("", scheme if scheme in SCHEMES else "http")
+    return found.called("", scheme(asking))
 
 
 def forwarded(asking: Asking, manners: Manners) -> Proxied:
     """As Traefik, Caddy and APISIX say it."""
     host = needed(asking, b"x-forwarded-host")
-    scheme = needed(asking, b"x-forwarded-proto").lower()
+    came = needed(asking, b"x-forwarded-proto").lower()
     needed(asking, manners.client.header.encode("latin-1"))
     spot = place(asking, *FORWARDED, host.encode("latin-1"))
     found = Proxied(manners, asking.exchange, spot, asking.exchange.inlet.peer)
     # A WebSocket is a request as well, and came as those do.
-    return found.called(host, {"ws": "http", "wss": "https"}.get(scheme, scheme))
+    return found.called(host, {"ws": "http", "wss": "https"}.get(came, came))
 
 
 def prefixed(asking: Asking, manners: Manners) -> Proxied:
@@ -143,9 +146,8 @@ def prefixed(asking: Asking, manners: Manners) -> Proxied:
     spot = spots.find(exchange.method, exchange.target.removeprefix(PREFIX), exchange.host)
     if spot is None:
         raise Muddled(400, "What follows /v1/auth is no target that rules could be asked about.")
-    scheme = asking.header(b"x-forwarded-proto").lower()
     found = Proxied(manners, exchange, spot, exchange.inlet.peer)
-    return found.called("", scheme if scheme in SCHEMES else "http")
+    return found.called("", scheme(asking))
 
 
 def place(asking: Asking, method: bytes, target: bytes, host: bytes) -> Spot:
@@ -160,16 +162,40 @@ def place(asking: Asking, method: bytes, target: bytes, host: bytes) -> Spot:
     return found
 
 
+def scheme(asking: Asking) -> str:
+    """How the request came to the proxy, if it says so."""
+    found = sole(asking, b"x-forwarded-proto").lower()
+    return found if found in SCHEMES else "http"
+
+
 def needed(asking: Asking, name: bytes) -> str:
     """What a header says; Trouble if it is not there, or empty."""
+    said = sole(asking, name)
+    if not said:
+        raise Trouble(
+            400,
+            f"The header {name.decode()} is missing; have the proxy send it, as told in deploy/.",
+        )
+    return said
+
+
+def sole(asking: Asking, name: bytes) -> str:
+    """What a header says that is there once, or is a list; none is the empty text."""
     found = lines(asking.exchange, name.decode("latin-1"))
     said = ", ".join(found).strip()
-    if said and (len(found) == 1 or name in LISTS):
-        return said
-    if said:
+    if said and len(found) > 1 and name not in LISTS:
         raise Muddled(400, f"There are {len(found)} headers {name.decode()}; the proxy sends one.")
-    raise Trouble(
-        400, f"The header {name.decode()} is missing; have the proxy send it, as told in deploy/."
+    return said
+
+
+@lru_cache(16)
+def behind(client: Client) -> Client:
+    """Who is believed by whom a proxy has met, if proxies are counted: it is one of them itself."""
+    hops = client.trusted_hops
+    if not hops:
+        return client
+    return Client(
+        header=client.header, trusted_hops=hops - 1, ipv4=client.ipv4, ipv6=client.ipv6
     )
 
 
