@@ -89,6 +89,17 @@ def test_a_caller_asks_by_its_rules_alone(
     assert told(guarded.get("/v1/keys/other/", authorization=bearer(BILLING)))["remaining"] == 100
 
 
+@pytest.mark.parametrize("method", ["POST /json", "GET /rlconfig"])
+def test_what_is_no_rule_is_seen_by_those_who_may_ask_all(guarded: Stage, method: str) -> None:
+    answers = [
+        guarded.ask(*method.split(), authorization=bearer(token)) for token in (SHOP, BILLING)
+    ]
+
+    # There is nobody here who answers Envoy.
+    assert [answer.status for answer in answers] == [403, 404]
+    assert told(answers[0])["detail"] == ALL
+
+
 @pytest.mark.parametrize("target", ["/v1/rules/other", "/v1/keys/other/", "/v1/top?rule=other"])
 def test_a_caller_sees_its_rules_alone(guarded: Stage, target: str) -> None:
     rules = told(guarded.get("/v1/rules", authorization=bearer(SHOP)))["rules"]

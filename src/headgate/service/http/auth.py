@@ -1,10 +1,11 @@
 """Auth: what a proxy asks before it lets a request in, and how it is told yes or no.
 
 What a rule would have answered is what the proxy is told: 429 with a body, or another status, or a
-place to go to; but a lesser answer with 200 is told with 429, since it would be a yes. With `?deny=403` it is that status, and nothing but how long to stay away; what it
-would have been stands in `headgate-status`. Who is let in is told with 200 and how the limits
-stand. Nobody says later how a request ended, so that is taken for known: 200, or `?status=`. Places
-of `concurrent` rules are given back at once.
+place to go to; but a lesser answer with 200 is told with 429, since it would be a yes. With
+`?deny=403` it is that status, and nothing but how long to stay away; what it would have been stands
+in `headgate-status`. Who is let in is told with 200 and how the limits stand. Nobody says later how
+a request ended, so that is taken for known: 200, or `?status=`. Places of `concurrent` rules are
+given back at once.
 """
 
 from __future__ import annotations

@@ -194,9 +194,7 @@ def behind(client: Client) -> Client:
     hops = client.trusted_hops
     if not hops:
         return client
-    return Client(
-        header=client.header, trusted_hops=hops - 1, ipv4=client.ipv4, ipv6=client.ipv6
-    )
+    return Client(header=client.header, trusted_hops=hops - 1, ipv4=client.ipv4, ipv6=client.ipv6)
 
 
 def lines(exchange: Any, name: str) -> list[str]:

@@ -83,12 +83,17 @@ def ratelimit(asking: Asking) -> Answers:
     """What envoyproxy/ratelimit answers to a descriptor in JSON."""
     asking.admit(ALL)
     found = mounted(asking).json(body(asking.exchange))
-    return then(found, lambda pair: written(pair[1], pair[0]))
+    return then(found, lambda pair: called(*pair))
+
+
+def called(status: int, body: bytes) -> Answer:
+    """The answer to a call; what is wrong with one is told in plain words."""
+    return written(body, status) if status in (200, 429) else text(body.decode("ascii"), status)
 
 
 def rlconfig(asking: Asking) -> Answer:
     """Its domains, as it prints them."""
-    asking.admit()
+    asking.admit(ALL)
     return text(mounted(asking).rlconfig())
 
 
