@@ -370,4 +370,5 @@ def test_what_envoys_reference_answers_is_mounted(stage: Stage) -> None:
 
     assert (without.status, told(without)["detail"]) == (404, "Nobody answers Envoy's calls here.")
     assert (answer.status, answer.body) == (429, b'{"asked":{"domain": "d"}}')
+    assert answer.all("content-type") == ["application/json"]
     assert (config.status, config.body) == (200, b"domain.key: unit=MINUTE\n")

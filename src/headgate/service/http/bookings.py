@@ -17,6 +17,7 @@ Answers = Answer | Awaitable[Answer]
 
 BOOKED = {
     200: "It is booked: `wait` is in how many seconds one may act.",
+    403: "The rule lets nobody in, or not without a key; or the caller may not ask by it.",
     404: "There is no such rule, or it has no limit.",
     429: "It would take longer than they would wait, or it never fits.",
     503: "The store could not be asked, and the rule lets nobody in unasked.",
@@ -29,6 +30,7 @@ ENDED = {
 }
 HELD = {
     200: "The place is held for `expires_in` seconds, unless it is renewed or given back.",
+    403: BOOKED[403],
     404: "There is no such rule, or it has no places.",
     429: "All places are taken.",
     503: "The store could not be asked.",

@@ -12,6 +12,9 @@ from headgate.service.http.saying import Answer, answer
 
 HERE = "#/components/schemas/"
 PROBLEM = "application/problem+json"
+PLAIN = "text/plain"
+# What a decision may be told with that is no.
+DECIDED = (403, 429, 503)
 TEXT = {"type": "string"}
 WAIT = {"type": ["number", "null"], "description": "Seconds; null where no wait helps."}
 DECISION = {
@@ -54,6 +57,10 @@ USUAL = {
     413: "The body is longer than is taken here.",
     429: "The caller asks too much of the service itself.",
 }
+# The same, where a body is read.
+READ = {**USUAL, 415: "The body is not said to be JSON."}
+# Parameters that are numbers: the least, and the most.
+BOUNDS = {"deny": (400, 599), "status": (200, 599), "limit": (1, 512)}
 TOKENS = {
     "token": {"type": "http", "scheme": "bearer"},
     "proxy": {"type": "apiKey", "in": "header", "name": "x-headgate-token"},
@@ -129,38 +136,69 @@ def path(route: Route) -> list[dict[str, Any]]:
 
 def query(route: Route) -> list[dict[str, Any]]:
     return [
-        {"name": name, "in": "query", "description": says, "schema": TEXT}
+        {"name": name, "in": "query", "description": says, "schema": bounded(name)}
         for name, says in route.query.items()
     ]
 
 
+def bounded(name: str) -> dict[str, Any]:
+    if name not in BOUNDS:
+        return TEXT
+    least, most = BOUNDS[name]
+    return {"type": "integer", "minimum": least, "maximum": most}
+
+
 def responses(route: Route) -> dict[str, Any]:
     """What may be answered, by status."""
-    usual = {} if route.open else USUAL
+    usual = {} if route.open else READ if route.forms else USUAL
     found: dict[str, Any] = {}
     for status, says in sorted({**usual, **route.told}.items()):
         entry: dict[str, Any] = {"description": says}
-        schema, kind = shape(route, status)
         shown = [one for one in route.examples if one.status == status and one.told is not None]
-        if schema:
-            entry["content"] = {kind: {"schema": schema, **examples(tuple(shown), "told")}}
-        found[str(status)] = entry
+        content = {
+            kind: {
+                "schema": schema,
+                **examples(tuple(one for one in shown if alike(one) == kind), "told"),
+            }
+            for kind, schema in shapes(route, status).items()
+        }
+        found[str(status)] = {**entry, "content": content} if content else entry
     return found
 
 
-def shape(route: Route, status: int) -> tuple[dict[str, Any], str]:
-    """What the body of an answer is, and its type."""
-    decided = route.schema == "Decision" and status in (403, 429, 503) and status in route.told
-    if status < 300 or decided:
-        if route.schema == "text":
-            return TEXT, "text/plain"
-        if route.schema in SCHEMAS:
-            wide = [{"$ref": f"{HERE}{one}"} for one in wider(route, status)]
-            return (wide[0] if len(wide) == 1 else {"anyOf": wide}), TYPE
-        return ({"type": "object"} if route.schema else {}), TYPE
-    if route.schema == "object" and status in route.told and status == 503:
-        return {"type": "object"}, TYPE
-    return {"$ref": f"{HERE}Problem"}, PROBLEM
+def alike(example: Example) -> str:
+    """The type of what an example tells."""
+    return PROBLEM if "detail" in example.told else TYPE
+
+
+def shapes(route: Route, status: int) -> dict[str, dict[str, Any]]:
+    """What the body of an answer may be, by its type."""
+    if status < 300:
+        return shape(route, status)
+    found: dict[str, dict[str, Any]] = {}
+    if status in route.plain:
+        found[PLAIN] = TEXT
+    elif status in DECIDED and status in route.told and route.schema:
+        found[TYPE] = decided(route)
+    if not route.open:
+        # The caller may be told no as well, or the request be none.
+        found[PROBLEM] = {"$ref": f"{HERE}Problem"}
+    return found
+
+
+def decided(route: Route) -> dict[str, Any]:
+    counts = route.forms or route.schema in SCHEMAS
+    return {"$ref": f"{HERE}Decision"} if counts else {"type": "object"}
+
+
+def shape(route: Route, status: int) -> dict[str, dict[str, Any]]:
+    """What the body of an answer is if all is well."""
+    if route.schema == "text":
+        return {PLAIN: TEXT}
+    if route.schema in SCHEMAS:
+        wide = [{"$ref": f"{HERE}{one}"} for one in wider(route, status)]
+        return {TYPE: wide[0] if len(wide) == 1 else {"anyOf": wide}}
+    return {TYPE: {"type": "object"}} if route.schema else {}
 
 
 def wider(route: Route, status: int) -> list[str]:

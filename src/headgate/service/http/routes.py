@@ -28,7 +28,7 @@ class Route(NamedTuple):
 
     `forms` are what a body may be, `told` are the statuses and what they mean, `query` the
     parameters with what they mean. Nobody has to show a token where it is `open`; elsewhere it
-    stands in `header`.
+    stands in `header`. Those of the statuses that are `plain` come with words that are no JSON.
     """
 
     method: str
@@ -43,6 +43,7 @@ class Route(NamedTuple):
     header: bytes = b"authorization"
     # The schema of what is answered if all is well.
     schema: str = ""
+    plain: tuple[int, ...] = ()
 
 
 class Routes:

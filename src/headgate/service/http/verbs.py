@@ -21,7 +21,10 @@ STATUSES = {
     429: "It is too much, now or, where `retry_after` is null, ever.",
     503: "The store could not be asked, and the rule lets nobody in unasked.",
 }
-DONE = {200: "It is done; this is how the key stands.", 404: STATUSES[404]}
+GONE = "The store could not be asked."
+DONE = {200: "It is done; this is how the key stands.", 404: STATUSES[404], 503: GONE}
+SEEN = {200: "Nothing was spent.", 404: STATUSES[404], 503: GONE}
+FORGOTTEN = {204: "It is forgotten.", 404: STATUSES[404], 503: GONE}
 
 
 def take(asking: Asking) -> Answers:
@@ -93,7 +96,10 @@ def done(asking: Asking, form: Any, decision: Decision) -> Answer:
 
 
 def shown(asking: Asking, rule: str, key: str, plan: str, decision: Decision) -> Answer:
-    """How a key stands, with the headers that tell of it."""
+    """How a key stands, with the headers that tell of it; or that nobody knows."""
+    if decision.reason == "unavailable":
+        unknown: Answer = asking.clerk.reception.declare(rule, key, plan, decision, 0)
+        return unknown
     standing = asking.clerk.reception.standing(rule, key, plan, decision)
     return written(told(decision), 200, standing)
 
