@@ -71,6 +71,28 @@ def test_what_it_really_cost_is_settled(town: Town) -> None:
     town.play(scene)
 
 
+def test_what_was_booked_for_nothing_costs_what_it_really_did(town: Town) -> None:
+    async def scene(town: Town) -> None:
+        async with town.open(TOKENS) as at:
+            kept, paid, left = [await at.ask("reserve", "tokens", "a", 0) for _ in range(3)]
+            assert (await at.ask("commit", kept.id)).remaining == 10
+            assert (await at.ask("commit", paid.id, 4)).remaining == 6
+            assert (await at.ask("cancel", left.id)).remaining == 6
+            with pytest.raises(BadTicket):
+                await at.ask("commit", paid.id, 4)
+
+    town.play(scene)
+
+
+def test_an_id_is_good_whatever_plan_was_said() -> None:
+    async def scene() -> None:
+        async with near(TOKENS) as at:
+            ticket = await at.ask("reserve", "tokens", "a", 4, 0.0, "none" * 1000)
+            assert (await at.ask("cancel", ticket.id)).remaining == 10
+
+    asyncio.run(scene())
+
+
 def test_what_was_not_needed_is_refunded_though_time_has_passed(town: Town) -> None:
     async def scene(town: Town) -> None:
         async with town.open(TOKENS) as at:

@@ -132,13 +132,16 @@ class Tickets:
         due = getattr(memo, "due", getattr(memo, "moment", local))
         # `local` is by the same clock as here.
         end = local + microseconds(LASTING)
-        stamp = self._stamp.sign(KIND, rule, key, plan, units, due, end, word())
+        # Of a plan that nobody knows nothing was taken, and an id with it might be too long.
+        known = plan if plan in till.ruling.plans else ""
+        stamp = self._stamp.sign(KIND, rule, key, known, units, due, end, word())
         return Ticket(settled, stamp, decision.retry_after)
 
     def _end(self, id: str, cost: int) -> Answer:  # noqa: A002
         rule, key, plan, units, due, end, mark = self._stamp.read(KIND, id)
         till = self._find(rule)
-        limiter = till.find(key, plan) if till is not None and units else None
+        # Where nothing can be given back, nothing ends.
+        limiter = till.find(key, plan) if till is not None and end else None
         if limiter is not None and clock(limiter).now() > end:
             raise BadTicket("expired")
         if self._marks is None:
@@ -172,7 +175,7 @@ def settle(limiter: Any, key: str, units: int, due: int, cost: int) -> Answer:
     answer: Answer
     if limiter is None:
         answer = Decision(True)
-    elif cost in (ALL, units):
+    elif cost in (ALL, units) or (cost == BACK and not units):
         answer = limiter.peek(key, 0)
     elif cost > units:
         # More than a limit can owe is as much as it can.
