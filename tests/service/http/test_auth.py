@@ -260,6 +260,7 @@ BOTH = (
 TARGET = "x-original-uri is a target such as /a?b=c, not"
 MUDDLED: list[tuple[dict[str, str], str]] = [
     ({**NGINX, "x_forwarded_uri": "/b"}, BOTH),
+    ({**NGINX, "x_forwarded_uri": "/b?deny=403"}, BOTH),
     ({**NGINX, "x_forwarded_method": "GET"}, BOTH),
     ({**CADDY, "x_original_uri": "/b"}, BOTH),
     ({**NGINX, "x_original_uri": "a"}, f'{TARGET} "a".'),

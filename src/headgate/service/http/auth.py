@@ -67,6 +67,9 @@ def foreign(asking: Asking) -> bool:
     """Whether the query is the client's: Envoy passes it on, and a Caddy told `/v1/auth` does."""
     if asking.exchange.target.startswith(proxied.PREFIX + b"/"):
         return True
+    if any(asking.exchange.header(name) for name in proxied.ORIGINAL):
+        # An nginx passes none on, whatever else its client sends.
+        return False
     uris = asking.exchange.header(proxied.FORWARDED[1])
     return any(uri.partition(b"?")[2] == asking.query for uri in uris)
 
