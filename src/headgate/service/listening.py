@@ -96,3 +96,4 @@ class Listener:
         if self._threshold is not None:
             self._threshold.close()
             self._threshold = None
+        self._line.close()

@@ -71,6 +71,7 @@ class Service:
         self.hall = Hall(self.keeper, teller, Callers({}, self.clock), self._house)
         self._staff = Staff(self.hall, clock)
         self._listeners: list[Listener] = []
+        self._wheel: Wheel | None = None
         self._ticker: asyncio.TimerHandle | None = None
         # The rules that everything was made ready for.
         self._settled: Any = None
@@ -82,10 +83,10 @@ class Service:
         self._wheel = Wheel(self._loop) if hasattr(select, "epoll") else None
         self._house.now = self.clock.now()
         self._settle()
-        for port, line in self._sockets or [(one, bind(one.place)) for one in self._terms.listen]:
+        for port, line in self._sockets or ((one, bind(one.place)) for one in self._terms.listen):
             listener = Listener(port, line, self.hall, self._wheel)
-            listener.open(self._loop)
             self._listeners.append(listener)
+            listener.open(self._loop)
         if self._watch:
             self._ward = Ward(self, self._loop)
             self.keeper.watcher = Watcher(self._ward, self._source, self._watch).start()
@@ -144,7 +145,12 @@ class Service:
         await self.keeper.close()
 
     async def __aenter__(self) -> Service:
-        await self.start()
+        try:
+            await self.start()
+        except BaseException:
+            # Half a service would go on answering.
+            await self.close()
+            raise
         return self
 
     async def __aexit__(
