@@ -75,6 +75,11 @@ class Server:
     def url(self) -> str:
         return self.address(self.login)
 
+    @property
+    def patient(self) -> str:
+        """The URL for those who wait for it even where the machine is busy."""
+        return f"{self.url}?budget=20"
+
     def address(self, login: Login | None) -> str:
         """The URL as which `login` reaches this server."""
         scheme = "redis" if self.authority is None else "rediss"

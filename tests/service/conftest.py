@@ -20,7 +20,7 @@ def town(request: pytest.FixtureRequest) -> Iterator[Town]:
     elif kind == "shared":
         url = shared()
     else:
-        url = request.getfixturevalue(kind).url
+        url = request.getfixturevalue(kind).patient
     yield Town(url)
     remove(url)
 
@@ -28,6 +28,7 @@ def town(request: pytest.FixtureRequest) -> Iterator[Town]:
 @pytest.fixture(params=KINDS[1:])
 def fleet(request: pytest.FixtureRequest) -> Iterator[Town]:
     """A town whose store several workers share."""
-    url = shared() if request.param == "shared" else request.getfixturevalue(request.param).url
+    kind = request.param
+    url = shared() if kind == "shared" else request.getfixturevalue(kind).patient
     yield Town(url)
     remove(url)

@@ -17,7 +17,7 @@ HEALTH = asked("GET", "/health")
 
 @pytest.fixture
 def url(valkey: Server) -> str:
-    return valkey.url
+    return valkey.patient
 
 
 def test_every_verb_is_answered_from_afar(url: str) -> None:

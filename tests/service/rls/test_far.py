@@ -31,7 +31,7 @@ BODY = b'{"domain": "edge", "descriptors": [{"entries": [{"key": "path", "value"
 
 def test_a_far_store_answers_the_same(valkey: Server) -> None:
     async def visit() -> None:
-        desk = Desk(FILE, rules=Rules.read(RULES), store=valkey.url)
+        desk = Desk(FILE, rules=Rules.read(RULES), store=valkey.patient)
         path, user = {"path": "/"}, {"user": "u"}
 
         assert [stand(await desk.await_("edge", path))[3] for _ in range(3)] == [2, 1, 0]
@@ -50,7 +50,7 @@ def test_a_far_store_answers_the_same(valkey: Server) -> None:
 
 def test_rules_of_a_far_store_answer_the_same(valkey: Server) -> None:
     async def visit() -> None:
-        desk = Desk(rules=Rules.read(RULES), store=valkey.url)
+        desk = Desk(rules=Rules.read(RULES), store=valkey.patient)
         told = {"remote_address": "192.0.2.1", "path": "/login"}
 
         found = [codes(await desk.await_("any", told))[0] for _ in range(3)]
@@ -71,7 +71,7 @@ def test_rules_of_a_far_store_answer_the_same(valkey: Server) -> None:
 
 def test_json_is_awaited_too(valkey: Server) -> None:
     async def visit() -> None:
-        desk = Desk(FILE, store=valkey.url)
+        desk = Desk(FILE, store=valkey.patient)
         statuses = []
         for _ in range(4):
             reply = desk.limit.json(BODY)

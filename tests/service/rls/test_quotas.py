@@ -351,7 +351,7 @@ def test_buckets_of_one_envoy_are_bounded(desk: Desk, quotas: Quotas) -> None:
 
 def test_two_services_on_one_store_share_a_limit(valkey: Server) -> None:
     async def visit() -> None:
-        desks = [Desk(FILE, store=valkey.url) for _ in range(2)]
+        desks = [Desk(FILE, store=valkey.patient) for _ in range(2)]
         told = []
         for desk in desks:
             envoy = Envoy(desk, Quotas(desk.limit, desk))
