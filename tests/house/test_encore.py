@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -59,6 +60,7 @@ def test_who_fails_while_the_machine_stands_still_is_played_again(
     told = subprocess.run(
         [*run, "-c", str(tmp_path / "pytest.ini"), str(tmp_path)],
         cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
     ).stdout  # fmt: skip
 
     assert outcome in told

@@ -202,7 +202,9 @@ def test_browsers_get_a_page() -> None:
 
 
 def test_a_kind_that_is_none_is_named() -> None:
-    known = "a refusal is one of quota, abnormal, funds, capacity, unavailable, denied, not 'quotas'"
+    known = (
+        "a refusal is one of quota, abnormal, funds, capacity, unavailable, denied, not 'quotas'"
+    )
     for ask in (lambda: status("quotas"), lambda: Refusal(429, "quotas").answer()):
         with pytest.raises(ValueError) as refusal:
             ask()

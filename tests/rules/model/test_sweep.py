@@ -75,7 +75,7 @@ def test_every_way_to_break_a_file_is_found_in_its_place(kind: str, tmp_path: Fi
 def test_the_same_is_found_in_json(kind: str) -> None:
     wrong = []
     # The same reader for all forms, so not every case is needed again.
-    for case in [*broken(kind)][::3]:
+    for case in [*broken(kind)][::7]:
         written = as_json(case.data)
         try:
             Rules.read(written.text, "json", "rules.json")
@@ -129,15 +129,15 @@ def broken(kind: str) -> Iterator[Broken]:
 
 
 def chosen(kind: str) -> Iterator[Broken]:
-    """What `make soak` tries all of: every place gets every other wrong value, as others of its
-    type get those between, and every value is in every other place. Of the four ways to misspell a
-    name, each name has one or two, and they take turns.
+    """What `make soak` tries all of: every place gets every fourth wrong value, as others of its
+    type get those between, and every value is in every fourth place. Of the four ways to misspell a
+    name, each name has one at most, and they take turns.
     """
     if kind == "misspelled" and SCALE == 1:
-        return islice(broken(kind), 0, None, 3)
+        return islice(broken(kind), 0, None, 5)
     if SCALE > 1 or kind not in WRONG:
         return broken(kind)
-    return islice(broken(kind), [*WRONG].index(kind) % 2, None, 2)
+    return islice(broken(kind), [*WRONG].index(kind) % 4, None, 4)
 
 
 def opened(folder: File) -> Gatekeeper:
