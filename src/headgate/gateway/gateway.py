@@ -81,10 +81,12 @@ class Gateway:
         desk.lobby = Lobby(desk)
         self._house.now = self.clock.now()
         self._settle()
-        for one, line in self._sockets or [(one, bind(one.place)) for one in self._terms.listen]:
-            listener = Listener(one, line, desk, self._house, self._wheel)
-            listener.open(self._loop)
-            self._listeners.append(listener)
+        try:
+            self._open()
+        except BaseException:
+            # Half a gateway would go on answering.
+            await self.close()
+            raise
         if self._watch:
             self._ward = Ward(self, self._loop)
             self.keeper.watcher = Watcher(self._ward, self._source, self._watch).start()
@@ -175,6 +177,13 @@ class Gateway:
 
     def _waiting(self) -> bool:
         return any(listener.waiting for listener in self._listeners)
+
+    def _open(self) -> None:
+        # Listen wherever somebody may come in.
+        for one, line in self._sockets or ((one, bind(one.place)) for one in self._terms.listen):
+            listener = Listener(one, line, self._desk, self._house, self._wheel)
+            self._listeners.append(listener)
+            listener.open(self._loop)
 
     def _settle(self) -> None:
         # Make ready what the rules in force say of a gateway.

@@ -89,6 +89,7 @@ class Listener:
         if self._threshold is not None:
             self._threshold.close()
             self._threshold = None
+        self._line.close()
 
     def clear(self) -> None:
         """Hang up on who is no client yet."""

@@ -17,17 +17,20 @@ BACKLOG = 2048
 
 def bind(place: Place) -> socket.socket:
     """A socket that is bound to a place, to be listened on; several processes may have one each."""
-    if place.path:
-        line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        # One that a process left behind which is no more.
-        with suppress(FileNotFoundError):
-            if stat.S_ISSOCK(os.stat(place.path).st_mode):
-                os.unlink(place.path)
-        line.bind(place.path)
-    else:
-        line = plug(place)
-        line.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        line.bind((place.host, place.port))
+    line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) if place.path else plug(place)
+    try:
+        if place.path:
+            # One that a process left behind which is no more.
+            with suppress(FileNotFoundError):
+                if stat.S_ISSOCK(os.stat(place.path).st_mode):
+                    os.unlink(place.path)
+            line.bind(place.path)
+        else:
+            line.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            line.bind((place.host, place.port))
+    except OSError:
+        line.close()
+        raise
     line.setblocking(False)
     return line
 
