@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from typing import Any
 
 import pytest
 
+from headgate.rules.model.rules import Rules
 from tests.gateway.answering import Answering
 from tests.gateway.staging import answered
 from tests.gateway.talking import Answer, Talk
@@ -40,8 +42,7 @@ class Scene:
     def __init__(self, kind: str, closed: bool = False) -> None:
         self.kind = kind
         self.stack = ExitStack()
-        rules = plan(LIMIT, LESS, BAN, SEEN, HOST, client=RULES["client"])
-        self.stage = self.stack.enter_context(Stage(rules))
+        self.stage = self.stack.enter_context(Stage(ruled(LIMIT)))
         self.app = self.stack.enter_context(Answering())
         self.front: Front = self.stack.enter_context(
             front(kind, self.stage.port, self.app.port, closed)
@@ -69,6 +70,14 @@ class Scene:
         """The keys that were counted by a rule."""
         return [one["key"] for one in told(self.stage.get(f"/v1/top?rule={rule}"))["keys"]]
 
+    def change(self, limit: dict[str, Any]) -> None:
+        """Have the service go by another limit."""
+
+        async def errand() -> None:
+            self.stage.hall.keeper.change(ruled(limit))
+
+        self.stage.call(errand())
+
     def die(self) -> None:
         """Have the service refuse connections from now on."""
         self.stage.call(self.hang_up())
@@ -77,6 +86,11 @@ class Scene:
         self.stage.listener.close()
         self.stage.line.close()
         self.stage.hall.close()
+
+
+def ruled(limit: dict[str, Any]) -> Rules:
+    """The rules, with this limit among them."""
+    return plan(limit, LESS, BAN, SEEN, HOST, client=RULES["client"])
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -198,6 +212,16 @@ def test_a_body_is_not_sent_to_the_service(scene: Scene) -> None:
     assert b"200000" in scene.app.heads[-1]
 
 
+def test_other_rules_hold_from_the_next_request_on(scene: Scene) -> None:
+    before = scene.get("/api/a")
+    scene.change({**LIMIT, "limit": "5/min"})
+    after = scene.get("/api/a")
+    scene.change(LIMIT)
+
+    assert (before.status, before.all("ratelimit-policy")) == (200, ['"api";q=2;w=60'])
+    assert (after.status, after.all("ratelimit-policy")) == (200, ['"api";q=5;w=60'])
+
+
 FORGED = [
     {"x_forwarded_for": "9.9.9.9"},
     {"x_real_ip": "9.9.9.9"},
@@ -304,3 +328,19 @@ def test_while_the_service_is_away_the_proxy_does_as_it_is_told(kind: str, close
         else:
             assert [answer.body for answer in answers] == [b"fine"] * 4
             assert scene.reach() == 5
+
+
+@pytest.mark.parametrize("closed", [False, True], ids=["open", "closed"])
+def test_a_service_that_says_nothing_is_not_waited_for(kind: str, closed: bool) -> None:
+    with ExitStack() as stack:
+        mute = stack.enter_context(closing(socket.create_server(("127.0.0.1", 0))))
+        app = stack.enter_context(Answering())
+        proxy = stack.enter_context(front(kind, mute.getsockname()[1], app.port, closed))
+        talk = stack.enter_context(Talk(proxy.port))
+        talk.send(asked("GET", "/api/a"))
+        answer = answered(talk)
+
+    if closed:
+        assert (answer.status in (500, 504), app.heads) == (True, [])
+    else:
+        assert (answer.body, len(app.heads)) == (b"fine", 1)
