@@ -364,6 +364,20 @@ def test_a_frame_is_not_waited_for_longer_because_it_comes_slowly() -> None:
     assert talk.agent.deadline == 10 * SECOND
 
 
+def test_each_frame_has_a_time_of_its_own_although_all_come_in_halves() -> None:
+    talk = Talk(hall()).greet()
+    half = len(ASKS) // 2
+    talk.say(ASKS[:half])
+
+    for second in range(1, 30):
+        talk.hall.house.now = second * SECOND
+        talk.hall.sweep(talk.hall.house.now)
+        assert len(talk.say(ASKS[half:] + ASKS[:half])) == 1
+
+    assert not talk.line.over
+    assert talk.agent.deadline == 39 * SECOND
+
+
 def test_who_takes_nothing_in_is_not_listened_to() -> None:
     talk = Talk(hall()).greet()
 

@@ -114,7 +114,7 @@ class Agent(Ear):
             self.wait()
 
     def read(self, data: bytes, said: list[bytes]) -> int:
-        """Answer the frames that are whole, as many as may be; where the next one begins."""
+        """Answer whole frames, as many as may be; where the next begins, which has its own time."""
         at = count = 0
         self.lacking = 0
         while at < len(data) and count < ROUND and len(self.tasks) < UNDERWAY and not self.over:
@@ -123,7 +123,7 @@ class Agent(Ear):
                 self.lacking = end - len(data)
                 break
             self.heed(Tape(data, at + 4, end), said)
-            at = end
+            at, self.partial = end, False
             count += 1
         return at
 
