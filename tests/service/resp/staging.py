@@ -199,14 +199,14 @@ class Talk:
 
     def rest(self) -> bytes:
         """All that is said until it is hung up."""
-        data = self.unread
+        data = bytearray(self.unread)
         while True:
             try:
                 more = self.socket.recv(65_536)
             except ConnectionResetError:
-                return data
+                return bytes(data)
             if not more:
-                return data
+                return bytes(data)
             data += more
 
     def ask(self, *words: str | bytes | float) -> Any:

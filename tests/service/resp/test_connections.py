@@ -123,6 +123,33 @@ def test_who_takes_nothing_in_is_not_read_any_more_and_hung_up_on(stage: Stage) 
         assert stage.hall.guests == set()
 
 
+def test_who_asks_briefly_for_much_is_told_it_as_it_takes_it_in(either: Stage) -> None:
+    count = 5000
+    answer = encoded(either, b"COMMAND\r\n")
+    with either.talk() as talk:
+        talk.send(b"COMMAND\r\n" * count + b"PING\r\nQUIT\r\n")
+        either.tick()
+        either.tick()
+        guest = next(iter(either.hall.guests))
+        kept = either.call(waiting(guest))
+        said = talk.rest()
+
+    assert kept < 1 << 20
+    assert said == answer * count + b"+PONG\r\n+OK\r\n"
+
+
+def encoded(stage: Stage, question: bytes) -> bytes:
+    """The answer to a question, as it comes."""
+    with stage.talk() as talk:
+        talk.send(question + b"QUIT\r\n")
+        return talk.rest().removesuffix(b"+OK\r\n")
+
+
+async def waiting(guest: Any) -> int:
+    """How many bytes are kept for somebody who does not take them in."""
+    return int(guest.transport.get_write_buffer_size())
+
+
 def test_the_service_takes_its_leave_of_those_who_ask_nothing(either: Stage) -> None:
     with either.talk() as talk:
         talk.ask("PING")

@@ -5,6 +5,7 @@ from headgate.service.resp.reader cimport Reader
 from headgate.wire.ear cimport Ear
 from headgate.wire.house cimport House
 cdef Py_ssize_t PENDING
+cdef Py_ssize_t PORTION
 
 
 @cython.final
@@ -34,8 +35,9 @@ cdef class Connection(Ear):
     cdef public bytes name
     cdef public bint modern
     cpdef data_received(self, data)
-    @cython.locals(reader=Reader, clerk=Clerk, words=list)
+    @cython.locals(reader=Reader, clerk=Clerk, words=list, size=cython.Py_ssize_t)
     cdef serve(self)
+    cdef pour(self)
     cdef hold(self, answer)
     cdef put(self, bytes answer)
     cpdef arrive(self, Slip slip, task)

@@ -19,6 +19,8 @@ from headgate.wire.ear import Ear
 
 # So many commands may be under way; then nothing more is read until half of them are answered.
 PENDING = 1000
+# So many bytes are said before one looks whether they are taken in.
+PORTION = 65_536
 
 
 class Slip:
@@ -85,10 +87,10 @@ class Connection(Ear):
         self.serve()
 
     def serve(self) -> None:
-        """Do what has been asked, as far as it is here."""
-        reader, desk = self.reader, self.clerk
+        """Do what has been asked, as far as it is here and the answers are taken in."""
+        reader, desk, size = self.reader, self.clerk, 0
         try:
-            while not self.choked and not self.last:
+            while not (self.choked or self.clogged or self.last):
                 words = reader.take()
                 if words is None:
                     break
@@ -96,6 +98,10 @@ class Connection(Ear):
                     answer = desk.answer(self, words)
                     if type(answer) is bytes and not self.queue:
                         self.out.append(answer)
+                        size += len(answer)
+                        if size >= PORTION:
+                            size = 0
+                            self.pour()
                     else:
                         self.hold(answer)
         except Garbage as problem:
@@ -140,6 +146,13 @@ class Connection(Ear):
             self.heed()
         else:
             self.say()
+
+    def pour(self) -> None:
+        """Send what there is to be said so far, and be told if it is not taken in."""
+        self.transport.write(b"".join(self.out))
+        self.out.clear()
+        # A socket on a wheel would be written to when all is said.
+        self.transport.get_write_buffer_size()
 
     def say(self) -> None:
         """Send what there is to be said."""
@@ -188,7 +201,7 @@ class Connection(Ear):
 
     def resume_writing(self) -> None:
         self.clogged = False
-        self.watch()
+        self.serve()
         self.heed()
 
     def eof_received(self) -> bool:
