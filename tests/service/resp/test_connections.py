@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import subprocess
+import tracemalloc
 from contextlib import suppress
 from typing import Any
 
@@ -148,6 +149,34 @@ def encoded(stage: Stage, question: bytes) -> bytes:
 async def waiting(guest: Any) -> int:
     """How many bytes are kept for somebody who does not take them in."""
     return int(guest.transport.get_write_buffer_size())
+
+
+BOOK = b'{"limits":[{"by":"GCRA","rate":"5/min"}]}'
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["CL.THROTTLE", "KEY", 4, 1, 60],
+        ["HG.OPEN", BOOK, "KEY", "n", "book", 1, 0, "", 0, "", ""],
+        ["HG.LEND", "a", "KEY", "n", "enter", 1, 60_000_000, "me"],
+        ["HG.LEND", "a", "k", "n", "renew", 1000, 60_000_000, "KEY"],
+    ],
+    ids=["throttle", "book", "lend", "name"],
+)
+def test_long_keys_of_strangers_are_not_kept(stage: Stage, words: list[Any]) -> None:
+    stage.ask("PING")
+    tracemalloc.start()
+    try:
+        with stage.talk() as talk:
+            for number in range(100):
+                key = f"{number}-" + "k" * 60_000
+                talk.ask(*[key if word == "KEY" else word for word in words])
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert kept < 2_000_000
 
 
 def test_the_service_takes_its_leave_of_those_who_ask_nothing(either: Stage) -> None:

@@ -23,6 +23,7 @@ CALLERS = {"shop": known(TOKEN), "desk": known("another-token-123", rules=("api"
         (["CLIENT", "SETNAME", "me"], "OK"),
         (["CLIENT", "SETINFO", "LIB-NAME", "redis-py"], "OK"),
         (["CLIENT", "NO-EVICT", "ON"], "OK"),
+        (["CLIENT", "REPLY", "on"], "OK"),
         (["CLIENT", "GETNAME"], None),
         (["RESET"], "RESET"),
         (["QUIT"], "OK"),
@@ -47,6 +48,8 @@ def test_what_every_client_asks_is_answered(stage: Stage, words: list[str], answ
         (["SELECT", "1"], "ERR a service has one database; SELECT 0 or none"),
         (["CLIENT", "KILL"], "ERR unknown subcommand 'KILL'. Try CLIENT SETNAME, GETNAME, ID or "
                              "INFO"),
+        (["CLIENT", "REPLY", "OFF"], "ERR unknown subcommand 'REPLY'. Try CLIENT SETNAME, GETNAME, "
+                                     "ID or INFO"),
         (["CLIENT", "SETNAME", "a b"], "ERR Client names cannot contain spaces, newlines or special"
                                        " characters."),
         (["HELLO", "4"], "NOPROTO unsupported protocol version"),

@@ -117,6 +117,23 @@ def test_a_key_that_comes_with_other_numbers_takes_along_what_it_has_to_wait(sta
     )
 
 
+def test_a_wait_longer_than_any_number_is_told_as_the_greatest(stage: Stage) -> None:
+    answer = stage.ask(CRAB, "k", 5, 1, 1_000_000, 1 << 50)
+
+    assert answer == [0, 5, 5, 0, (1 << 63) - 1]
+
+
+def test_long_keys_are_told_apart(stage: Stage) -> None:
+    one, other = "a" * 60_000, "a" * 59_999 + "b"
+    play(
+        stage,
+        (0.0, [CELL, one, 4, 1, 1, 4], [0, 5, 1, -1, 4]),
+        (0.0, [CELL, other, 4, 1, 1, 4], [0, 5, 1, -1, 4]),
+        # It takes along what it has to wait, as short ones do.
+        (0.0, [CELL, one, 9, 2, 1, 1], [0, 10, 1, -1, 5]),
+    )
+
+
 def test_two_kinds_of_throttle_share_nothing(stage: Stage) -> None:
     play(
         stage,

@@ -1,7 +1,7 @@
 # C types of asked.py, for Cython.
 cimport cython
 from headgate.decision cimport Decision
-from headgate.service.resp.numbers cimport whole
+from headgate.service.resp.numbers cimport brief, whole
 from headgate.service.resp.spoken cimport verdict
 
 

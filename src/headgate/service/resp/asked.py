@@ -16,7 +16,7 @@ from headgate.clock import microseconds
 from headgate.decision import Decision
 from headgate.measures import MILLION
 from headgate.service.resp.lending import lend
-from headgate.service.resp.numbers import Wrong, whole
+from headgate.service.resp.numbers import Wrong, brief, whole
 from headgate.service.resp.spoken import bulk, denied, error, verdict
 from headgate.stores.leases.lease import Lease
 from headgate.stores.remote.spelling import Spelled, read
@@ -174,13 +174,16 @@ class Question:
             if decision and hasattr(memo, "due"):
                 # Kept on another server, it is due by the time of that one.
                 moment = memo.due - microseconds(decision.retry_after)
-            ticket = self.asked.keep(memo, (self.words[1], self.key, self.cost))
+            ticket = self.asked.keep(memo, self._terms())
         else:
             said = tell(Decision(True) if done is None else done, limits)
         return bulk(self.words[3] + said + MOMENT.pack(moment) + ticket)
 
     async def _later(self, done: Awaitable[Any]) -> bytes:
         return self.told(await done)
+
+    def _terms(self) -> tuple[bytes, bytes, int]:
+        return self.words[1], brief(self.words[2]), self.cost
 
     def take(self) -> Any:
         return self.ledger.take(self.key, self.cost, self.now, self.patience)
@@ -195,7 +198,7 @@ class Question:
         return self.ledger.book(self.key, self.cost, self.now, self.patience)
 
     def release(self) -> Any:
-        memo = self.asked.claim(self.what, (self.words[1], self.key, self.cost))
+        memo = self.asked.claim(self.what, self._terms())
         if memo is None:
             return self.ledger.charge(self.key, -self.cost, self.now, self.due)
         return self.ledger.release(self.key, self.cost, self.now, self.due, memo)

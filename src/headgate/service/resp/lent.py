@@ -16,12 +16,12 @@ from typing import Any
 from headgate.drive import Flow, adrive, drive
 from headgate.measures import MILLION
 from headgate.service.places.far import Far
-from headgate.service.resp.numbers import Wrong, whole
+from headgate.service.resp.numbers import Wrong, brief, whole
 from headgate.service.resp.spoken import bulk, denied
 from headgate.stores.remote.spelling import LONGEST
 
 SHORTEST, LASTING = MILLION // 10, 3600 * MILLION
-# So many may be inside, and so many names be renewed at once.
+# So many may be inside, and so many names be renewed at once; a name is no longer than a nonce.
 MOST, NAMES, NONCE = 1 << 30, 1000, 64
 COUNT = struct.Struct("<q").pack
 KEPT, IN, OUT = b"=+-"
@@ -51,8 +51,10 @@ class Lent:
         verb = VERBS.get(words[4])
         if verb is None or (verb in (enter, leave) and len(names) != 1):
             raise Wrong(f"verb is one of {', '.join(verb.decode() for verb in VERBS)}")
+        if any(len(one) > NONCE for one in names):
+            raise Wrong(f"who is inside has a name of at most {NONCE} characters")
         places = self.hall.teller.holds.places
-        key = words[2].decode("utf-8", "surrogateescape")
+        key = brief(words[2]).decode("utf-8", "surrogateescape")
         flow = told(verb(places, title, key, names, limit, ttl), words[3])
         if isinstance(places, Far):
             return adrive(flow, lambda step: step())

@@ -1,10 +1,13 @@
-"""Numbers in commands, as Redis takes them: whole, in digits, and nothing else."""
+"""Numbers in commands, as Redis takes them: whole, in digits, and nothing else; and short keys."""
 
 from __future__ import annotations
 
 import re
+from hashlib import blake2b
 
 LONGEST = 20
+# A key that is to be remembered is no longer than this.
+KEY = 512
 SECONDS = re.compile(rb"[0-9]{1,9}(\.[0-9]{1,9})?").fullmatch
 SAYS = "value is not an integer or out of range"
 
@@ -30,3 +33,8 @@ def seconds(word: bytes, what: str) -> float:
     if not SECONDS(word):
         raise Wrong(f"{what} is a number of seconds such as 30 or 2.5")
     return float(word)
+
+
+def brief(key: bytes) -> bytes:
+    """A key, or its digest where it is so long that many would fill the memory."""
+    return key if len(key) <= KEY else b"~" + blake2b(key, digest_size=20).hexdigest().encode()

@@ -1,6 +1,7 @@
 # C types of throttle.py, for Cython.
 cimport cython
 from headgate.decision cimport Decision
+from headgate.service.resp.numbers cimport brief
 from headgate.service.resp.spoken cimport celled, crabbed
 
 

@@ -26,11 +26,13 @@ from headgate.drive import Flow, adrive, drive
 from headgate.limiter import Limiter
 from headgate.measures import MILLION
 from headgate.rate import Rate
-from headgate.service.resp.numbers import whole
+from headgate.service.resp.numbers import brief, whole
 from headgate.service.resp.spoken import celled, crabbed, denied
 
 KNOWN = 100_000
 MOST = 1 << 50
+# No number of the protocol is larger.
+GREATEST = (1 << 63) - 1
 ZERO = "zero rates are not supported; count and period are 1 or more"
 
 # A key with its numbers: which of the two, and max_burst, count and period as they were said.
@@ -42,7 +44,7 @@ class Throttle:
 
     def __init__(self, hall: Any) -> None:
         self.hall = hall
-        self._last: dict[tuple[str, str], Word] = {}
+        self._last: dict[tuple[str, bytes], Word] = {}
 
     def cell(self, guest: Any, words: list[bytes]) -> bytes | Awaitable[bytes]:
         """`CL.THROTTLE`."""
@@ -59,11 +61,12 @@ class Throttle:
         cost = whole(words[5], 0, MOST, "quantity") if len(words) > 5 else 1
         limiter = self._limiter(word)
         key = words[1].decode("utf-8", "surrogateescape")
-        before = self._last.get((verb, key))
+        mark = (verb, brief(words[1]))
+        before = self._last.get(mark)
         if before == word:
             answer = limiter.take(key, cost)
         else:
-            self._note((verb, key), word)
+            self._note(mark, word)
             answer = self._move(before or word, limiter, key, cost)
         if isinstance(answer, Decision):
             return self._told(answer, word, cost)
@@ -72,7 +75,7 @@ class Throttle:
     def _limiter(self, word: Word) -> Any:
         return self.hall.teller.sets.seek(word, partial(meant, word), word[0])
 
-    def _note(self, key: tuple[str, str], word: Word) -> None:
+    def _note(self, key: tuple[str, bytes], word: Word) -> None:
         if len(self._last) >= KNOWN and key not in self._last:
             del self._last[next(iter(self._last))]
         self._last[key] = word
@@ -93,7 +96,7 @@ class Throttle:
             return celled(decision)
         # How long it takes until so much has come, whether or not there is room for it.
         enough = -(-cost * int(word[3]) // int(word[2]))
-        return crabbed(decision, enough)
+        return crabbed(decision, min(enough, GREATEST))
 
     async def _later(self, answer: Awaitable[Decision], word: Word, cost: int) -> bytes:
         return self._told(await answer, word, cost)
