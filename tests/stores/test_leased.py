@@ -245,6 +245,26 @@ def test_what_is_unspent_when_its_time_is_over_goes_back(
     assert (leased_out, spent(judge)) == (63, 40)
 
 
+def test_what_is_unspent_goes_back_although_more_was_refused(
+    hire: Hire, straight: Callable[..., Limiter], clock: ManualClock
+) -> None:
+    caller, judge = hire(LIMIT), straight(LIMIT)
+    for _ in range(20):
+        caller.take()
+    refused = caller.take(cost=90)
+    before = spent(judge)
+
+    clock.advance(1.0)
+    sweep(caller)
+
+    assert not refused.decision
+    assert before > 20
+    assert spent(judge) == 20
+    # What was refused as more than was held and left together is not more than what is left now.
+    assert not caller.take(cost=90).decision
+    assert caller.take(cost=80).decision
+
+
 def test_what_is_over_is_not_spent_even_if_nobody_sweeps(
     hire: Hire, clock: ManualClock, valkey: Server, straight: Callable[..., Limiter]
 ) -> None:

@@ -164,4 +164,6 @@ class Holding:
         self.units = 0
         if units:
             self.batch = max(1, (self.taken - units) // 2)
+            # Once they are back in the store, it refuses as many more until that moment.
+            self.asked += units
         return units

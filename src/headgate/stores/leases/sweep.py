@@ -47,7 +47,8 @@ class Ask(NamedTuple):
 def sweep(holder: Holder, now: int) -> Flow[None]:
     """Give back every lease that is over by `now`, and forget the keys that have none."""
     for key, held in list(holder.held.items()):
-        if now < max(held.until, held.closed):
+        # What it has goes back when its lease is over, whatever it was refused besides.
+        if now < (held.until if held.units else max(held.until, held.closed)):
             continue
         # Read first: if others fetch meanwhile, less is given back, not more.
         taken = held.moment
@@ -57,7 +58,8 @@ def sweep(holder: Holder, now: int) -> Flow[None]:
             with contextlib.suppress(StoreUnavailable):
                 yield Ask("charge", (key, -units, moment, taken))
         with holder.lock:
-            idle = now >= held.until + holder.ttl and not held.fetching and not held.units
+            idle = now >= max(held.until + holder.ttl, held.closed)
+            idle = idle and not held.fetching and not held.units
             if idle and holder.held.get(key) is held:
                 del holder.held[key]
 
