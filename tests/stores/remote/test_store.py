@@ -430,7 +430,7 @@ def test_a_service_counts_by_leases_alone(service: Stage, method: str) -> None:
         (["HG.LEND", "a", "k", "n", "enter", 1, 1_000_000, "a b"], "ERR verb is one of enter"),
         (["HG.LEND", "a", "k", "n", "enter", 0, 1_000_000, "a"], "ERR limit is a whole number"),
         (["HG.LEND", "a", "k", "n", "enter", 1, 1, "a"], "ERR ttl is a whole number from 100000"),
-        (["HG.LEND", "a", "k", "n", "renew", 1, 1_000_000, "a" * 65], "ERR who is inside has a nam"),
+        (["HG.LEND", "a", "k", "n", "renew", 1, 1_000_000, "a" * 65], "ERR who is inside has a"),
         (["HG.LEND", "a" * 201, "k", "n", "enter", 1, 1_000_000, "a"], "ERR a name has at most"),
     ],
 )
