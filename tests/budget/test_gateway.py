@@ -179,16 +179,44 @@ def test_what_was_not_sent_at_all_is_still_there(service: Service) -> None:
             assert left(stage, "ann") == 94
 
 
-def test_what_is_sent_once_more_does_not_bring_it_once_more() -> None:
+@pytest.mark.parametrize(
+    ("why", "statuses", "said"),
+    [
+        ("nobody is there", [502, 502], {"upstream": {"breaker": False}}),
+        ("nobody is asked", [503, 503], {"upstream": {"breaker": {"failures": 1, "calls": 1}}}),
+        ("there is no road", [404, 404], {"route": {"match": {"path": "/b"}}}),
+    ],
+)
+def test_what_the_gateway_answers_by_itself_costs_nothing(
+    why: str, statuses: list[int], said: dict[str, Any]
+) -> None:
+    with Backing() as gone:
+        gone.close()
+        with Stage(budgeted(gone.url, **said)) as stage:
+            assert [ask(stage, "X-User: ann").status for _ in range(2)] == statuses
+            stage.rest()
+
+            assert left(stage, "ann") == 100
+            assert counts(stage)[:4] == (40, 0, 40, 0)
+
+
+@pytest.mark.parametrize("used", [False, True])
+def test_what_is_sent_once_more_does_not_bring_it_once_more(used: bool) -> None:
     with Backing() as one, Backing() as two:
         rules = budgeted(one.url, two.url, upstream={"breaker": False})
         with Stage(rules) as stage, stage.talk() as talk:
+            callers = []
+            for server in (one, two) if used else ():
+                # Each has answered over the connection on which it is asked next.
+                callers.append(asked(talk, server, request("X-User: ann")))
+                callers[-1].say(FINE)
+                assert answered(talk).status == 200
             talk.send(request("X-User: ann"))
-            first = one.take()
+            first = callers[0] if used else one.take()
             texts = [teller(bytes(first.head()))(NAME)]
             # It has seen it, and perhaps done half of it.
             first.close()
-            second = two.take()
+            second = callers[1] if used else two.take()
             texts.append(teller(bytes(second.head()))(NAME))
             second.say(FINE)
             assert answered(talk).status == 200

@@ -189,6 +189,8 @@ class Desk:
         if exchange.upgrade and exchange.upgrade.lower() not in road.upgrade:
             exchange.upgrade = b""
         exchange.replay = road.repeats(exchange)
+        if exchange.purse is not None:
+            exchange.purse.begin(exchange)
         outlet.send(exchange, road.compose(exchange, self.scroll))
         if exchange.whole:
             inlet.deadline = self.house.now + road.answer

@@ -183,8 +183,6 @@ class Errands:
             # Those that were not used for longer are no better.
             server.clear()
         if status == 502 and self._again(exchange, outlet, stale):
-            if exchange.purse is not None and outlet is not None and not stale:
-                exchange.purse.begin(exchange)
             self.desk.forward(exchange)
             return
         self.object(exchange, status)

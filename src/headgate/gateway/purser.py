@@ -72,7 +72,6 @@ class Purser:
     def endow(self, exchange: Exchange, purse: Purse) -> None:
         """Give a request its purse."""
         exchange.purse = Trip(purse, self.name, self.errands)
-        exchange.purse.begin(exchange)
         self.desk.forward(exchange)
 
     def refuse(self, exchange: Exchange, no: HeadgateError) -> None:
@@ -105,7 +104,11 @@ class Trip:
         self._loan: Loan | None = None
 
     def begin(self, exchange: Exchange) -> None:
-        """Give a request all there is; one that is sent once more, what there still is."""
+        """Give a request all there is, now that there is somebody to send it to.
+
+        One that is sent once more has what there still is: whoever was sent it first may have spent
+        the rest, although nobody has heard of it.
+        """
         self._loan = self.purse.lend()
         kept = untied(exchange.said, self._name)
         exchange.said = [*kept, self._name, self._loan.text.encode("ascii")]
