@@ -466,6 +466,64 @@ def test_who_is_cancelled_while_it_applies_has_what_it_had(now: ManualClock) -> 
     assert asyncio.run(play()) == (0, 20)
 
 
+class Slow:
+    """A limiter that answers when it is told to."""
+
+    def __init__(self, limiter: Any) -> None:
+        self.limiter = limiter
+        self.answered = asyncio.Event()
+
+    async def take(self, key: str, cost: int) -> Decision:
+        await self.answered.wait()
+        decision: Decision = await self.limiter.take(key, cost)
+        return decision
+
+    async def refund(self, key: str, cost: int) -> Decision:
+        await self.answered.wait()
+        decision: Decision = await self.limiter.refund(key, cost)
+        return decision
+
+
+def test_what_is_left_goes_back_although_who_closes_is_cancelled(now: ManualClock) -> None:
+    async def play() -> tuple[Counts, int]:
+        budget = made(now, kind=AsyncLimiter)
+        purse = await budget.open(account="ann")
+        limiter, slow = budget.limiter, Slow(budget.limiter)
+        budget.limiter = slow  # type: ignore[assignment]
+        closing = asyncio.ensure_future(purse.close())
+        await asyncio.sleep(0)
+        closing.cancel()
+        await asyncio.gather(closing, return_exceptions=True)
+        slow.answered.set()
+        for _ in range(5):
+            await asyncio.sleep(0)
+        budget.limiter = limiter
+        return budget.counts, (await budget.peek("ann")).remaining
+
+    assert asyncio.run(play()) == (Counts(granted=20, returned=20, entered=1), 100)
+
+
+def test_what_is_granted_while_the_purse_is_closed_goes_back(now: ManualClock) -> None:
+    async def play() -> tuple[Counts, int]:
+        budget = made(now, kind=AsyncLimiter)
+        purse = await budget.open(account="ann")
+        limiter, slow = budget.limiter, Slow(budget.limiter)
+        budget.limiter = slow  # type: ignore[assignment]
+        spending = asyncio.ensure_future(purse.spend(23))
+        await asyncio.sleep(0)
+        budget.limiter = limiter
+        await purse.close()
+        slow.answered.set()
+        await spending
+        return budget.counts, (await budget.peek("ann")).remaining
+
+    counts, remaining = asyncio.run(play())
+
+    # Of the second 20 it has spent 3.
+    assert counts == Counts(granted=40, spent=23, returned=17, entered=1, reapplied=1)
+    assert remaining == 77
+
+
 def test_a_purse_that_is_awaited_says_so(now: ManualClock) -> None:
     async def play() -> None:
         purse = await made(now, kind=AsyncLimiter).open()

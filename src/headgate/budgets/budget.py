@@ -24,6 +24,7 @@ Under a plan that is `unlimited` nothing is counted, and nobody is asked.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import secrets
 from collections.abc import Callable, Iterable
@@ -49,6 +50,9 @@ from headgate.rate import Rate
 from headgate.stores.store import Store
 
 logger = logging.getLogger("headgate")
+
+# What is on its way back.
+RETURNS: set[asyncio.Future[Any]] = set()
 
 
 class Budget:
@@ -157,6 +161,9 @@ class Budget:
             raise FundsExhausted(decision, cost, cost - missing)
         fund.fill(cost, missing, amount)
         self.tally.add(granted=amount, spent=cost)
+        if purse.closed and fund.left > 0:
+            # It was closed meanwhile, and nobody else will see to it.
+            yield from self._give(purse, fund.shut())
 
     def close(self, purse: Purse) -> Flow[None]:
         """Give back to the limit what is left of a purse."""
@@ -167,8 +174,17 @@ class Budget:
                 self.tally.add(broken=1)
             else:
                 self._guess.learn(purse.route, fund.brought + fund.granted - left)
-        if left == 0:
-            return
+        if left > 0:
+            giving = self._give(purse, left)
+            if self.far:
+                yield outlasting(self.run(giving))
+            else:
+                yield from giving
+
+    def __repr__(self) -> str:
+        return f"<Budget {self.name!r}: {self.limiter!r}>"
+
+    def _give(self, purse: Purse, left: int) -> Flow[None]:
         try:
             yield self.limiter.refund(purse.account.hex(), min(left, self._heaviest))
         except StoreUnavailable as problem:
@@ -176,9 +192,6 @@ class Budget:
             self.tally.add(lost=left)
         else:
             self.tally.add(returned=left)
-
-    def __repr__(self) -> str:
-        return f"<Budget {self.name!r}: {self.limiter!r}>"
 
     def _ask(self, purse: Purse, key: str, missing: int) -> Flow[tuple[Decision, int]]:
         if missing == 0:
@@ -244,6 +257,14 @@ class Done:
 
 async def arrived(answer: Any) -> Any:
     return await answer
+
+
+async def outlasting(giving: Any) -> None:
+    # A request that is cancelled, perhaps again and again, does not wait for what it gives back.
+    task = asyncio.ensure_future(giving)
+    RETURNS.add(task)
+    task.add_done_callback(RETURNS.discard)
+    await asyncio.shield(task)
 
 
 def limits(given: Any, name: str, clock: Clock | None) -> Limiter | AsyncLimiter:
