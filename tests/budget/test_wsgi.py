@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from http.client import HTTPConnection, HTTPResponse
 from io import BytesIO
 from typing import Any
@@ -150,6 +152,50 @@ def test_a_body_that_is_made_while_it_is_sent_is_paid_for(now: ManualClock) -> N
     # Who hangs up gets back what was not made.
     assert closed == [0]
     assert budget.counts[:3] == (20, 3, 17)
+
+
+def test_a_generator_that_goes_short_before_it_answers_is_answered(now: ManualClock) -> None:
+    def app(environ: Any, start: Any) -> Iterator[bytes]:
+        environ["headgate.purse"].spend(50)
+        start("200 OK", [])
+        yield b"fine"
+
+    budget = made(now, "20/min")
+    answer, body = ask(BudgetMiddleware(app, budget, account=user))
+
+    assert (answer.status, json.loads(body)["title"]) == (429, "Funds Exhausted Midway")
+    assert left(budget, "ann") == 19
+
+
+def test_a_generator_that_goes_short_later_is_its_own(now: ManualClock) -> None:
+    def app(environ: Any, start: Any) -> Iterator[bytes]:
+        start("200 OK", [])
+        yield b"fine"
+        environ["headgate.purse"].spend(50)
+
+    body: Any = BudgetMiddleware(app, made(now, "20/min"))(
+        {"REQUEST_METHOD": "GET"}, lambda *_: None
+    )
+    with closing(body), pytest.raises(FundsExhausted):
+        list(body)
+
+
+def test_an_application_that_begins_anew_gives_back_what_is_left(now: ManualClock) -> None:
+    def app(environ: Any, start: Any) -> list[bytes]:
+        start("200 OK", [])
+        try:
+            raise OSError
+        except OSError:
+            start("500 Internal Server Error", [("content-length", "4")], sys.exc_info())
+        return [b"oops"]
+
+    shop, price = chain(now, 2)
+    loan = shop.open().lend(12)
+    answer, _ = ask(BudgetMiddleware(app, price, price=4), loan.text)
+
+    assert answer.status == 500
+    assert loan.settle(answer.getheader(NAME) or "")
+    assert loan.purse.left == 16
 
 
 def test_a_file_stays_one_that_the_server_sends_by_itself(now: ManualClock) -> None:

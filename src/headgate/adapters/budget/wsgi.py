@@ -19,7 +19,7 @@ from headgate.adapters.wsgi import PHRASES, App, Environ, Lines, Start, booked, 
 from headgate.budgets.budget import Budget
 from headgate.budgets.purse import CURRENT, Purse
 from headgate.budgets.terms import Visit
-from headgate.errors import FundsExhausted, Refused, StoreUnavailable
+from headgate.errors import FundsExhausted, HeadgateError, Refused, StoreUnavailable
 
 Finder = Callable[[Environ], Any]
 
@@ -60,11 +60,11 @@ class BudgetMiddleware:
         except (Refused, StoreUnavailable) as no:
             return said(environ, start_response, answer(no, accept))
         environ["headgate.purse"] = purse
-        head = Head(purse, start_response)
+        head = Head(purse, environ, start_response)
         before = CURRENT.get()
         CURRENT.set(purse)
         try:
-            body = self._serve(environ, head, accept)
+            body = self._serve(environ, head)
         except BaseException:
             purse.close()
             raise
@@ -75,19 +75,19 @@ class BudgetMiddleware:
             # A file that the server sends by itself spends nothing any more.
             purse.close()
             return body
-        return Body(purse, body)
+        return Body(head, body)
 
-    def _serve(self, environ: Environ, head: Head, accept: str) -> Iterable[bytes]:
+    def _serve(self, environ: Environ, head: Head) -> Iterable[bytes]:
         try:
             head.purse.spend(self._price(environ))
         except (FundsExhausted, StoreUnavailable) as no:
-            return said(environ, head.start, answer(no, accept))
+            return head.refuse(no)
         try:
             return self.app(environ, head.start)
         except FundsExhausted as no:
             if head.begun:
                 raise
-            return said(environ, head.start, answer(no, accept))
+            return head.refuse(no)
 
     def _visit(self, environ: Environ) -> Visit:
         account, plan = self._account(environ), self._plan(environ)
@@ -98,11 +98,13 @@ class BudgetMiddleware:
 class Head:
     """The head of an answer, which takes with it what is left."""
 
-    __slots__ = ("_start", "begun", "purse")
+    __slots__ = ("_back", "_environ", "_start", "begun", "purse")
 
-    def __init__(self, purse: Purse, start: Start) -> None:
+    def __init__(self, purse: Purse, environ: Environ, start: Start) -> None:
         self.purse = purse
+        self._environ = environ
         self._start = start
+        self._back = ""
         self.begun = False
 
     def start(self, status: str, headers: Lines, exc_info: Any = None) -> Any:
@@ -111,17 +113,22 @@ class Head:
         name = self.purse.budget.terms.header
         # What others wrote there is not ours, and outside nobody is told.
         kept = [line for line in headers if line[0].lower() != name]
-        back = self.purse.answer()
+        # An application may begin anew while nothing is sent, and what is left goes back once.
+        back = self._back = self._back or self.purse.answer()
         return self._start(status, [*kept, (name, back)] if back else kept, exc_info)
+
+    def refuse(self, no: HeadgateError) -> Iterable[bytes]:
+        """Answer in the application's place."""
+        return said(self._environ, self.start, answer(no, self._environ.get("HTTP_ACCEPT", "")))
 
 
 class Body:
     """The body of an answer; what is made of it while it is sent is paid from the purse."""
 
-    __slots__ = ("_body", "_parts", "_purse")
+    __slots__ = ("_body", "_head", "_parts")
 
-    def __init__(self, purse: Purse, body: Iterable[bytes]) -> None:
-        self._purse = purse
+    def __init__(self, head: Head, body: Iterable[bytes]) -> None:
+        self._head = head
         self._body: Any = body
         self._parts: Iterator[bytes] | None = None
 
@@ -130,10 +137,16 @@ class Body:
 
     def __next__(self) -> bytes:
         before = CURRENT.get()
-        CURRENT.set(self._purse)
+        CURRENT.set(self._head.purse)
         try:
             if self._parts is None:
                 self._parts = iter(self._body)
+            return next(self._parts)
+        except FundsExhausted as no:
+            # An application that is a generator begins when its body is asked for.
+            if self._head.begun:
+                raise
+            self._parts = iter(self._head.refuse(no))
             return next(self._parts)
         finally:
             CURRENT.set(before)
@@ -144,7 +157,7 @@ class Body:
             if hasattr(self._body, "close"):
                 self._body.close()
         finally:
-            self._purse.close()
+            self._head.purse.close()
 
 
 def said(environ: Environ, start: Start, answer: Any) -> Iterable[bytes]:
