@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import aiohttp
 import httpx
 import pytest
 import requests
+from urllib3.util.retry import Retry
 
 from headgate import ManualClock, Purse
 from headgate.adapters.budget.aiohttp import middleware
@@ -21,6 +23,7 @@ from headgate.adapters.outgoing.httpx import Transport as Paced
 from headgate.adapters.outgoing.pace import Pace
 from tests.adapters.asgi.serving import serving
 from tests.budget.kit import chain
+from tests.gateway.answering import Answering
 from tests.servers.ports import Port
 
 OURS = Fare("127.0.0.1", "*.internal")
@@ -211,6 +214,27 @@ def test_a_request_that_is_sent_again_is_given_its_own_each_time(
         left = purse.left
 
     assert (answer.status_code, left, service.price.counts.replayed) == (200, 12, 0)
+
+
+BUSY = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 0\r\nContent-Length: 0\r\n\r\n"
+
+
+@pytest.mark.parametrize("said", [BUSY, b""])
+def test_what_was_sent_is_not_sent_again_with_what_it_had(purse: Purse, said: bytes) -> None:
+    def reply(head: bytes) -> bytes:
+        # Whoever tries once more finds nobody.
+        server.server.close()
+        return said
+
+    retry = Retry(2, status_forcelist=[503], raise_on_status=False)
+    with purse, Answering(reply) as server, requests.Session() as session:
+        session.mount("http://", Adapter(OURS, max_retries=retry))
+        with suppress(requests.ConnectionError):
+            assert session.get(server.url, timeout=5).status_code == 503
+        # It may all be spent.
+        left = purse.left
+
+    assert (len(server.heads), left) == (1, 0)
 
 
 @pytest.mark.parametrize(

@@ -17,13 +17,21 @@ try:
 except ImportError:
     raise MissingExtra("requests") from None
 
+# What was answered is an answer, whatever it says.
+UNREPEATED: dict[str, Any] = {"status_forcelist": (), "respect_retry_after_header": False}
+
 
 class Adapter(HTTPAdapter):
-    """Sends what a session sends, and pays for it; `options` are those of `HTTPAdapter`."""
+    """Sends what a session sends, and pays for it; `options` are those of `HTTPAdapter`.
+
+    `max_retries` is how often it tries to connect. What was sent is not sent again from in here,
+    for what it may spend counts once: who repeats a request has the session send it anew.
+    """
 
     def __init__(self, fare: Fare, **options: Any) -> None:
         super().__init__(**options)
         self.fare = checked("Adapter", fare)
+        self.max_retries = self.max_retries.new(read=False, other=0, status=0, **UNREPEATED)
 
     def send(self, request: Any, *args: Any, **options: Any) -> Any:
         """Send a request with what it may spend."""
