@@ -1,6 +1,6 @@
 """Treasury: the budget that rules speak of, made ready; in gateways, and in services behind them.
 
-budget = opened("rules.yaml")
+budget = opened(Rules.load("rules.yaml"))
 app = BudgetMiddleware(app, budget, price=5)
 """
 
