@@ -115,6 +115,25 @@ def test_what_a_client_says_is_not_passed_on(server: Answering, service: Service
     assert re.findall(rb"(?i)x-headgate-budget", server.heads[0]) == [NAME.encode()]
 
 
+def test_nor_is_what_is_said_of_it_before_an_answer_or_behind_a_body() -> None:
+    lines = ("X-User: ann", "Transfer-Encoding: chunked")
+    with Backing() as server, Stage(budgeted(server.url)) as stage, stage.talk() as talk:
+        talk.send(request(*lines, method="POST"), b"0\r\nX-Headgate-Budget: mine\r\nX-A: b\r\n\r\n")
+        caller = server.take()
+        caller.head()
+        brought = caller.read(len(b"0\r\nX-A: b\r\n\r\n"))
+        caller.say(
+            b"HTTP/1.1 103 Early Hints\r\nX-Headgate-Budget: hint\r\nLink: </a>\r\n\r\n"
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+            b"0\r\nX-Headgate-Budget: last\r\nX-A: b\r\n\r\n"
+        )
+        told = talk.upto(b"\r\nX-A: b\r\n\r\n")
+
+    assert brought == b"0\r\nX-A: b\r\n\r\n"
+    assert told.startswith(b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200")
+    assert NAME.encode() not in told.lower()
+
+
 def test_a_plan_says_how_much_and_the_important_ask_nobody(
     server: Answering, service: Service
 ) -> None:

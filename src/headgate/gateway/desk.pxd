@@ -39,6 +39,7 @@ cdef class Desk:
     cdef public object book
     cdef public object manners
     cdef public bytes hearsay
+    cdef public bytes private
     cdef public object version
     cdef public object roads
     @cython.locals(way=Way, inlet=Inlet)

@@ -32,7 +32,7 @@ class Desk:
 
     __slots__ = (
         "book", "closing", "errands", "hearsay", "house", "keeper", "lobby", "lodge", "manners",
-        "paused", "purser", "refused", "requests", "roads", "scroll", "version", "ways",
+        "paused", "private", "purser", "refused", "requests", "roads", "scroll", "version", "ways",
     )  # fmt: skip
 
     def __init__(self, keeper: Any, house: House) -> None:
@@ -53,6 +53,8 @@ class Desk:
         self.manners: Any = None
         # The header in which a proxy says who the client is: of others it is not passed on.
         self.hearsay = b""
+        # That in which a budget travels: nobody outside says it, and nobody there is told.
+        self.private = b""
         self.version = ""
         self.roads: Any = None
 

@@ -72,6 +72,7 @@ class Errands:
         desk.version = desk.book.version
         desk.ways = {}
         desk.purser = appointed(desk, self)
+        desk.private = b"" if desk.purser is None else desk.purser.name
 
     def learn(self, exchange: Exchange) -> Way | None:
         """What is known of all requests like this one; None if it is none."""

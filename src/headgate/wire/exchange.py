@@ -134,7 +134,9 @@ class Exchange:
     def trail(self, name: bytes, value: bytes, kind: int) -> None:
         """Take a header that comes after the body."""
         if kind == PLAIN and name.lower() not in UNTRAILED:
-            if not self.inlet.trusted and name.lower() == self.desk.hearsay:
+            desk, lowered = self.desk, name.lower()
+            hearsay = not self.inlet.trusted and lowered == desk.hearsay
+            if hearsay or lowered == desk.private:
                 return
             if self.trailers is None:
                 self.trailers = []

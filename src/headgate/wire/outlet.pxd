@@ -67,6 +67,7 @@ cdef class Outlet(Ear):
     cdef read(self, Exchange exchange, data)
     @cython.locals(line=bytes)
     cdef head(self)
+    @cython.locals(exchange=Exchange)
     cdef trail(self, bytes name, bytes value, long kind)
     @cython.locals(scroll=Scroll)
     cdef inform(self, Exchange exchange, long status)

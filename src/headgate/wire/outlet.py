@@ -237,6 +237,9 @@ class Outlet(Ear):
 
     def trail(self, name: bytes, value: bytes, kind: int) -> None:
         """Take a header that comes after the body."""
+        exchange = self.exchange
+        if exchange is not None and name.lower() == exchange.desk.private:
+            return
         if kind == PLAIN and name.lower() not in UNTRAILED:
             if self.trailers is None:
                 self.trailers = []
@@ -277,6 +280,8 @@ class Outlet(Ear):
         elif status == 100 or exchange.old:
             scroll.take()
         else:
+            if exchange.desk.private:
+                scroll.add(freed(scroll.take(), exchange.desk.private))
             scroll.add(b"\r\n")
             exchange.inlet.write(scroll.take())
 

@@ -28,6 +28,7 @@ cdef class Reception:
     cdef public object caller
     cdef public set paused
     cdef public bytes hearsay
+    cdef public bytes private
     cdef object book
     cdef Herald herald
     cdef public Tops tops

@@ -55,7 +55,7 @@ class Reception:
 
     __slots__ = (
         "__weakref__", "book", "caller", "clerk", "hall", "hearsay", "herald", "house", "paused",
-        "scheme", "scroll", "tops",
+        "private", "scheme", "scroll", "tops",
     )  # fmt: skip
 
     def __init__(self, hall: Any, caller: str = "", plain: bool = True) -> None:
@@ -66,7 +66,7 @@ class Reception:
         self.caller = caller
         # What inlets ask of whom they are handed to.
         self.paused: set[Any] = set()
-        self.hearsay = b""
+        self.hearsay = self.private = b""
         self.book: Any = None
         self.herald: Any = None
         self.tops = hall.things.setdefault("top", Tops())
