@@ -242,6 +242,23 @@ def test_a_websocket_has_a_purse_for_as_long_as_it_lasts(now: ManualClock) -> No
     assert refused.status == 1013
 
 
+@pytest.mark.parametrize("listens", [True, False])
+def test_a_handshake_that_goes_short_is_refused(now: ManualClock, listens: bool) -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if listens:
+            assert await receive() == CONNECT
+        scope["state"]["purse"].spend(50)
+
+    middleware = BudgetMiddleware(app, made(now, "20/min"))
+
+    async def play() -> Caller:
+        # Of who is not told anything nothing more is to be heard.
+        async with asyncio.timeout(5):
+            return await Caller(middleware, type="websocket", says=(CONNECT,))()
+
+    assert asyncio.run(play()).status == 1013
+
+
 def test_a_lifespan_is_nobodys_request(now: ManualClock) -> None:
     heard = []
 

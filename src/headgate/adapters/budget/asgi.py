@@ -75,17 +75,19 @@ class BudgetMiddleware:
     async def _serve(self, purse: Purse, scope: Scope, receive: Receive, send: Send) -> None:
         headers = [line for line in scope["headers"] if line[0] != self._name]
         state = {**scope.get("state", {}), "purse": purse}
-        told = Head(purse, self._name, send)
+        told, ear = Head(purse, self._name, send), Ear(receive)
         before = CURRENT.get()
         CURRENT.set(purse)
         try:
             if await self._paid(purse, scope, receive, told):
-                await self.app({**scope, "headers": headers, "state": state}, receive, told.send)
+                inner = {**scope, "headers": headers, "state": state}
+                heard = ear.receive if scope["type"] == "websocket" else receive
+                await self.app(inner, heard, told.send)
         except Exception as problem:
             no = midway(problem)
             if no is None or told.begun:
                 raise
-            await refuse(scope, receive, told.send, answer(no, accept(scope)))
+            await refuse(scope, ear.again, told.send, answer(no, accept(scope)))
         finally:
             CURRENT.set(before)
 
@@ -125,6 +127,27 @@ class Head:
                 lines.append((self._name, back.encode("ascii")))
             message = {**message, "headers": lines}
         return self._send(message)
+
+
+class Ear:
+    """What a WebSocket's client says; that it would like to connect is told as often as asked."""
+
+    __slots__ = ("_first", "_receive")
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._first: Message | None = None
+
+    async def receive(self) -> Message:
+        """The next message, as the application wants it."""
+        message = await self._receive()
+        if self._first is None:
+            self._first = message
+        return message
+
+    async def again(self) -> Message:
+        """The first one; a second does not come before there is an answer."""
+        return await self._receive() if self._first is None else self._first
 
 
 def finder(word: str, given: int | Callable[[Any], Any]) -> Callable[[Any], int]:
