@@ -28,6 +28,7 @@ from headgate import (
 )
 from headgate.budgets.counts import Counts
 from headgate.budgets.guess import MOST, Guess
+from headgate.budgets.purse import CURRENT
 from tests.budget.kit import KEY, OTHER, chain, left, made
 
 
@@ -326,6 +327,15 @@ def test_a_purse_is_split_for_what_is_done_at_once(now: ManualClock) -> None:
     assert (again, purse.spent) == (14, 0)
 
 
+def test_a_purse_that_is_set_twice_is_set_no_more_at_the_end(now: ManualClock) -> None:
+    with made(now).open() as purse:
+        with purse:
+            inside = CURRENT.get()
+        between = CURRENT.get()
+
+    assert (inside, between, CURRENT.get()) == (purse, purse, None)
+
+
 def test_a_part_that_goes_short_applies_for_itself(now: ManualClock) -> None:
     budget = made(now)
     purse = budget.open()
@@ -590,6 +600,8 @@ def test_errors_cross_processes(error: Exception) -> None:
         ({"missing": "yes"}, "Budget: missing is \"grant\" or \"refuse\", not 'yes'"),
         ({"stranger": ""}, "Budget: stranger is \"grant\" or \"refuse\", not ''"),
         ({"header": "X-Budget"}, "Budget: header is a name in lower case such as x-headgate-"),
+        ({"header": "cookie"}, "Budget: header is a name in lower case such as x-headgate-budget"),
+        ({"header": "te"}, "Budget: header is a name in lower case such as x-headgate-budget, not"),
         ({"ttl": 0}, "Budget: ttl is 0.001 or more seconds, not 0"),
         ({"ttl": 3601}, "Budget: ttl is at most 3,600 seconds, not 3601"),
         ({"skew": -1}, "Budget: skew is 0 or more seconds, not -1"),

@@ -47,7 +47,8 @@ class Purse:
         self._nonce = nonce
         self._parent = parent
         self._answered = self._closed = False
-        self._before: Purse | None = None
+        # What was set before it was, and before that.
+        self._before: Any = None
 
     @property
     def left(self) -> float:
@@ -151,12 +152,12 @@ class Purse:
         return self.fund.regain(part, back, granted)
 
     def __enter__(self) -> Purse:
-        self._before = CURRENT.get()
+        self._before = CURRENT.get(), self._before
         CURRENT.set(self)
         return self
 
     def __exit__(self, *exc: object) -> None:
-        CURRENT.set(self._before)
+        self._leave()
         if self._parent is not None:
             self.finish()
         elif self.budget.far:
@@ -168,11 +169,15 @@ class Purse:
         return entered(self)
 
     def __aexit__(self, *exc: object) -> Any:
-        CURRENT.set(self._before)
+        self._leave()
         return left(self.close())
 
     def __repr__(self) -> str:
         return f"<Purse: {self.left:g} left, {self.spent} spent>"
+
+    def _leave(self) -> None:
+        before, self._before = self._before
+        CURRENT.set(before)
 
     def _most(self, most: int | None) -> int:
         return 1 << 60 if most is None else whole("Purse", "most", most, 0, 1 << 60)

@@ -12,8 +12,14 @@ from headgate.measures import MILLION, seconds, whole
 
 UNLIMITED = "unlimited"
 HEADER = "x-headgate-budget"
+# What already says something else of a message: a gateway leaves it to the client, or reads it.
+TAKEN = (
+    "authorization|cache-control|connection|content-[a-z]+|cookie|date|expect|forwarded|host|"
+    "http2-settings|keep-alive|proxy-[a-z]+|set-cookie|te|trailer|transfer-encoding|upgrade|"
+    "www-authenticate|x-forwarded-[a-z]+|x-real-ip"
+)
 # What a header is called, in lower case as everywhere here.
-NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+NAME = re.compile(rf"(?!(?:{TAKEN})$)[a-z0-9][a-z0-9-]{{0,63}}")
 # Nobody is granted more at once: what a limit counts with stays exact below.
 MOST = 1 << 50
 
