@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 from typing import Any
 
 import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 from headgate import AsyncLimiter, Budget, FundsExhausted, Limiter, ManualClock
 from headgate.adapters.asgi import HeadgateMiddleware
@@ -143,6 +148,36 @@ def test_what_an_application_lets_through_is_answered(now: ManualClock) -> None:
     assert caller.status == 429
     assert problem(caller)["title"] == "Funds Exhausted Midway"
     assert shop.counts[:3] == (20, 6, 14)
+
+
+def test_what_starlette_makes_a_500_of_is_answered(now: ManualClock) -> None:
+    async def go(request: Request) -> Response:
+        request.state.purse.spend(30)
+        raise AssertionError
+
+    shop, price = chain(now, 2, "20/min")
+    loan = shop.open(account="ann").lend(4)
+    app: Any = Starlette(routes=[Route("/", go)])
+    caller = call(BudgetMiddleware(app, price), loan.text)
+
+    assert (caller.status, len(caller.sent)) == (429, 2)
+    assert problem(caller)["title"] == "Funds Exhausted Midway"
+    assert loan.settle(caller.headers[NAME].decode())
+    assert (loan.purse.left, loan.purse.broken) == (19, True)
+
+
+def test_what_else_goes_wrong_in_starlette_is_a_500(now: ManualClock) -> None:
+    async def go(request: Request) -> Response:
+        with suppress(FundsExhausted):
+            request.state.purse.spend(30)
+        raise OSError("gone")
+
+    app: Any = Starlette(routes=[Route("/", go)])
+    sent: list[Any] = []
+    with pytest.raises(OSError, match="gone"):
+        asyncio.run(Caller(BudgetMiddleware(app, made(now, "20/min")), tell=sent.append)())
+
+    assert sent[0]["status"] == 500
 
 
 @pytest.mark.parametrize(("other", "answered"), [(None, True), (OSError("gone"), False)])

@@ -9,6 +9,7 @@ Starlette and FastAPI, and never sees the header. What is left goes back with th
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -32,7 +33,8 @@ class BudgetMiddleware:
     share one. `reserve` is what such a request is granted at least, and `route` the name under
     which it is found out what others like it have cost.
 
-    A `FundsExhausted` that the application lets through before it has answered is answered here.
+    A `FundsExhausted` that the application lets through before it has answered is answered here,
+    and so is one of which Starlette or FastAPI make a 500, for they let it through as well.
     """
 
     def __init__(
@@ -75,7 +77,7 @@ class BudgetMiddleware:
     async def _serve(self, purse: Purse, scope: Scope, receive: Receive, send: Send) -> None:
         headers = [line for line in scope["headers"] if line[0] != self._name]
         state = {**scope.get("state", {}), "purse": purse}
-        told, ear = Head(purse, self._name, send), Ear(receive)
+        told, ear = Head(purse, self._name, scope, send), Ear(receive)
         before = CURRENT.get()
         CURRENT.set(purse)
         try:
@@ -85,9 +87,10 @@ class BudgetMiddleware:
                 await self.app(inner, heard, told.send)
         except Exception as problem:
             no = midway(problem)
-            if no is None or told.begun:
+            if no is None or (told.begun and not told.refused):
                 raise
-            await refuse(scope, ear.again, told.send, answer(no, accept(scope)))
+            if not told.refused:
+                await refuse(scope, ear.again, told.send, answer(no, accept(scope)))
         finally:
             CURRENT.set(before)
 
@@ -106,18 +109,34 @@ class BudgetMiddleware:
 
 
 class Head:
-    """The head of an answer, which takes with it what is left."""
+    """The head of an answer, which takes with it what is left.
 
-    __slots__ = ("_name", "_purse", "_send", "begun")
+    `begun` says that there is an answer, `refused` that it is not the application's.
+    """
 
-    def __init__(self, purse: Purse, name: bytes, send: Send) -> None:
+    __slots__ = ("_name", "_purse", "_scope", "_send", "begun", "refused")
+
+    def __init__(self, purse: Purse, name: bytes, scope: Scope, send: Send) -> None:
         self._purse = purse
         self._name = name
+        self._scope = scope
         self._send = send
-        self.begun = False
+        self.begun = self.refused = False
 
-    def send(self, message: Message) -> Awaitable[None]:
+    def send(self, message: Message) -> Awaitable[Any]:
         """Send one message of the answer."""
+        if self.refused:
+            return nothing()
+        # Starlette says that something went wrong, and lets it through afterwards.
+        if not self.begun and message.get("status") == 500 and self._scope["type"] == "http":
+            no = midway(sys.exc_info()[1])
+            if no is not None:
+                self.refused = True
+                said = answer(no, accept(self._scope))
+                return refuse(self._scope, nothing, self._tell, said)
+        return self._tell(message)
+
+    def _tell(self, message: Message) -> Awaitable[None]:
         self.begun = True
         if message["type"] in HEADS:
             # What others wrote there is not ours, and outside nobody is told.
@@ -158,7 +177,12 @@ def finder(word: str, given: int | Callable[[Any], Any]) -> Callable[[Any], int]
     return lambda _: number
 
 
-def midway(problem: BaseException) -> FundsExhausted | None:
+async def nothing() -> Message:
+    """What a client says of whom nothing is to be heard."""
+    return {}
+
+
+def midway(problem: BaseException | None) -> FundsExhausted | None:
     """The one that this is, or that all in a group of them are, as tasks leave them behind."""
     while isinstance(problem, BaseExceptionGroup) and problem.split(FundsExhausted)[1] is None:
         problem = problem.exceptions[0]
