@@ -36,6 +36,13 @@ class Purser:
 
     def fund(self, exchange: Exchange) -> None:
         """Grant a request something, and send it on its way."""
+        if exchange.road is None:
+            exchange.road = self.desk.roads.find(self.desk.meet(exchange))
+        if exchange.road is None or not exchange.road.route.budget:
+            # It costs nothing, and whoever serves it is told of none, by the client neither.
+            exchange.said = untied(exchange.said, self.name)
+            self.desk.forward(exchange)
+            return
         if not self.desk.lodge.enabled:
             # Where no rule is asked, nobody is to go short.
             free = Purse(self.budget, Fund(0, True), digest(""), self.budget.terms.grant)

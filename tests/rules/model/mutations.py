@@ -172,6 +172,7 @@ VALID: dict[tuple[str, ...], tuple[set[str], str]] = {
     ("retries", "most"): ({"number", "zero"}, "7 times, or none"),
     ("retries", "budget"): ({"number", "fraction"}, "so many percent"),
     ("routes", "*", "upgrade"): ({"true"}, "it is true"),
+    ("routes", "*", "budget"): ({"true"}, "it is true"),
 }
 
 # Where a mutation breaks something else than itself.

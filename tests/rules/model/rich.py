@@ -128,6 +128,7 @@ RICH: dict[str, Any] = {
                 "timeouts": {"connect": "1s", "answer": "5s", "stall": "6s", "total": "30s"},
                 "retries": {"most": 3, "budget": "5%"},
                 "upgrade": True,
+                "budget": True,
             },
             {"upstream": "http://127.0.0.1:9000"},
         ],

@@ -156,6 +156,7 @@ WAYS = {
     "timeouts": optional(answer=DURATIONS, total=st.just(0)),
     "retries": RETRIES,
     "upgrade": st.booleans(),
+    "budget": st.booleans(),
 }
 TERMS = st.one_of(st.just("unlimited"), rates(), st.lists(rates(), min_size=1, max_size=2))
 

@@ -10,7 +10,7 @@ from headgate.rules.model.bounds import PATIENCE
 from headgate.rules.model.kinds import Misfit, Path, Plain, Report, Schema, Series, shown, truth
 from headgate.rules.model.match import MATCH, Match
 from headgate.rules.model.place import SERVER, SERVER_PATTERN, parted
-from headgate.rules.model.scalars import RULE_NAME
+from headgate.rules.model.scalars import RULE_NAME, flag
 from headgate.rules.model.sense import ask
 from headgate.rules.model.table import Table, strict, told
 from headgate.rules.model.upstream import RETRIES
@@ -156,6 +156,12 @@ class Route:
     retries: Any = told(RETRIES, "What is sent again here, if not as the upstream says.", None)
     upgrade: Any = told(
         Turning(), "Which protocols a connection may turn to: WebSockets unless said here.", SOCKETS
+    )
+
+    budget: Any = told(
+        flag("whether requests take one along"),
+        "Whether requests take a budget along, where the rules have one: not to those of others.",
+        True,
     )
 
     def check(self, report: Report, at: Path) -> None:
