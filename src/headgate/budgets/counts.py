@@ -11,8 +11,8 @@ from headgate.fork import follow
 class Counts(NamedTuple):
     """What became of a budget so far: some are units, the others are requests.
 
-    Over all services, `spent` and `returned` are together never more than `granted`; what is
-    missing was on its way when something failed.
+    Over all services, `spent` and `returned` are together never more than `granted`, but for what
+    was spent under a plan that is unlimited; what is missing was on its way when something failed.
     """
 
     granted: int = 0
