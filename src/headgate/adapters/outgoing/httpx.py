@@ -11,18 +11,13 @@ of asyncio.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from headgate.adapters.outgoing.pace import Exchange, Pace
-
-# Both libraries have a class of their own for transports; to type checkers this is either.
-if TYPE_CHECKING:
-    Either = Any
-else:
-    Either = object
+from headgate.adapters.sheath import Sheath
 
 
-class Transport(Either):  # type: ignore[misc]
+class Transport(Sheath):
     """Sends what a client sends at a `pace`, through the transport that is `wrapped`.
 
     A refused answer that is not the last is closed before the next is asked for. A body that was
@@ -30,13 +25,9 @@ class Transport(Either):  # type: ignore[misc]
     """
 
     def __init__(self, wrapped: Any, pace: Pace) -> None:
-        if not (hasattr(wrapped, "handle_request") or hasattr(wrapped, "handle_async_request")):
-            raise TypeError(
-                f"Transport: wrapped is a transport such as httpx.HTTPTransport(), not {wrapped!r}"
-            )
+        super().__init__(wrapped)
         if not isinstance(pace, Pace):
             raise TypeError(f'Transport: pace is a Pace such as Pace("10/s"), not {pace!r}')
-        self.wrapped = wrapped
         self.pace = pace
 
     def handle_request(self, request: Any) -> Any:
@@ -48,27 +39,6 @@ class Transport(Either):  # type: ignore[misc]
         """Send a request, as httpx.AsyncClient wants it: this is awaited."""
         send = self.wrapped.handle_async_request
         return self.pace.arun(self._exchange(request, send, lambda answer: answer.aclose()))
-
-    def close(self) -> None:
-        """Close the one that is wrapped."""
-        self.wrapped.close()
-
-    def aclose(self) -> Any:
-        """The same, awaited."""
-        return self.wrapped.aclose()
-
-    def __enter__(self) -> Any:
-        self.wrapped.__enter__()
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.wrapped.__exit__(*exc)
-
-    def __aenter__(self) -> Any:
-        return entered(self)
-
-    def __aexit__(self, *exc: object) -> Any:
-        return self.wrapped.__aexit__(*exc)
 
     def _exchange(
         self, request: Any, send: Callable[[Any], Any], close: Callable[[Any], Any]
@@ -84,11 +54,6 @@ class Transport(Either):  # type: ignore[misc]
 
 # One class serves both colours; this name is for those who like to see which.
 AsyncTransport = Transport
-
-
-async def entered(transport: Transport) -> Transport:
-    await transport.wrapped.__aenter__()
-    return transport
 
 
 def kept(request: Any) -> bool:
