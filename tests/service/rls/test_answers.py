@@ -41,6 +41,8 @@ descriptors:
     rate_limit: {limit: [5/s, {rate: 6/min, by: sliding_log, name: slow}]}
   - key: odd
     rate_limit: {limit: {rate: 2 per 90s, by: fixed_window}}
+  - key: dated
+    rate_limit: {limit: {rate: 2/day, by: fixed_window, calendar: day, zone: Europe/Berlin}}
   - key: better
     rate_limit: {unit: minute, requests_per_unit: 9, replaces: [{name: users}]}
 """
@@ -130,6 +132,14 @@ def test_negative_hits_are_given_back(desk: Desk) -> None:
     more = desk.ask("edge", priced(-100, user="u"))
 
     assert (stand(back)[3], stand(more)[3]) == (4, 5)
+
+
+def test_what_is_given_back_has_shortened_the_wait(desk: Desk) -> None:
+    desk.ask("edge", {"bucket": "1"}, hits=40)
+
+    back = desk.ask("edge", priced(-20, bucket="1"))
+
+    assert stand(back) == ("OK", 20, "SECOND", 20, 1)
 
 
 def test_nothing_is_given_back_by_a_call_that_is_refused(desk: Desk) -> None:
@@ -223,6 +233,12 @@ def test_the_tightest_of_several_limits_is_told(desk: Desk) -> None:
 
 def test_a_period_without_a_unit_has_none(desk: Desk) -> None:
     assert stand(desk.ask("edge", {"odd": "1"}))[:4] == ("OK", 2, "UNKNOWN", 1)
+
+
+def test_a_window_of_the_calendar_ends_where_its_zone_has_midnight(desk: Desk) -> None:
+    never = desk.ask("edge", {"dated": "1"}, hits=3)
+
+    assert stand(never) == (OVER, 2, "DAY", 2, 22 * 3600)
 
 
 def test_a_domain_that_nobody_knows_lets_all_in(desk: Desk) -> None:

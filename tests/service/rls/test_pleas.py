@@ -36,6 +36,12 @@ rules:
     key: user
     cost: {by: response.header.x-tokens}
     limit: {rate: 10/min, by: fixed_window}
+  - name: few
+    match: {host: both}
+    limit: 5/min
+  - name: many
+    match: {host: both}
+    limit: 50/min
   - name: planned
     match: {host: planned}
     key: user
@@ -121,6 +127,12 @@ def test_hits_are_so_many_times_what_a_request_costs(desk: Desk) -> None:
     assert codes(desk.ask("edge", priced(1, **buy))) == [OVER, OVER]
     assert stand(desk.ask("edge", priced(-2, **buy)))[:4] == ("OK", 3, "MINUTE", 2)
     assert codes(desk.ask("edge", buy, hits=2)) == ["OK", "OK"]
+
+
+def test_of_several_rules_the_tightest_is_told_when_some_is_given_back(desk: Desk) -> None:
+    desk.ask("both", {"a": "b"}, hits=4)
+
+    assert stand(desk.ask("both", priced(-1, a="b"))) == ("OK", 5, "MINUTE", 2, 36)
 
 
 def test_a_rule_that_is_tried_out_refuses_nobody(desk: Desk) -> None:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from headgate.drive import Flow
 from headgate.service.rls.finding import Finding
+from headgate.service.rls.leaf import rest, said
 from headgate.service.rls.messages import OK, OVER_LIMIT, Response
 from headgate.service.rls.query import Ask, Query
 from headgate.service.rls.scribe import LARGEST, MILLION, answer
@@ -52,7 +53,7 @@ def decide(case: Case, terms: Terms, now: int) -> Flow[bytes]:
     if barred:
         yield from undo(findings)
     else:
-        yield from give(findings)
+        yield from give(findings, now)
     return worded(case.query, findings, over, barred, terms)
 
 
@@ -69,12 +70,16 @@ def undo(findings: Sequence[Finding]) -> Flow[None]:
             yield booking.cancel
 
 
-def give(findings: Sequence[Finding]) -> Flow[None]:
-    """Give back what the call brings back."""
+def give(findings: Sequence[Finding], now: int) -> Flow[None]:
+    """Give back what the call brings back, and tell how it stands then."""
     for finding in findings:
-        for refund in finding.back:
-            decision = yield refund
-            finding.remaining = decision.remaining
+        tight: Any = None
+        for back in finding.back:
+            decision = yield back.refund
+            if tight is None or decision.remaining < tight.remaining:
+                tight = decision
+                finding.limit = said(back.sayings, decision)
+                finding.take(decision, rest(back.limits, now))
 
 
 def worded(
@@ -82,9 +87,9 @@ def worded(
 ) -> bytes:
     """The answer as it is sent."""
     code = OVER_LIMIT if barred else OK
-    said = answer(code, b"".join(one.status(barred) for one in findings))
+    words = answer(code, b"".join(one.status(barred) for one in findings))
     if not (terms.headers or terms.metadata):
-        return said
+        return words
     # What follows on the wire is added to what was said.
     more = Response()
     if terms.headers:
@@ -93,7 +98,7 @@ def worded(
     if terms.metadata:
         more.dynamic_metadata.update(metadata(query, findings))
     told: bytes = more.SerializeToString()
-    return said + told
+    return words + told
 
 
 def headers(findings: Sequence[Finding], over: bool) -> list[tuple[str, str]]:

@@ -6,10 +6,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from headgate.decision import Decision
 from headgate.drive import Flow
 from headgate.service.grpc.status import UNAVAILABLE, Status
-from headgate.service.rls.finding import Finding
+from headgate.service.rls.finding import Back, Finding
 from headgate.service.rls.leaf import Leaf, rest, said
 from headgate.service.rls.query import Ask
 
@@ -38,7 +37,8 @@ class Ban:
     def weigh(self, alone: bool, now: int) -> Flow[Finding]:
         """Nothing is left, and who does not only look is refused."""
         leaf = self._leaf
-        finding = Finding(said(leaf.sayings, Decision(True)))
+        shut = next(limit for limit in leaf.limits if limit.most < 0)
+        finding = Finding(leaf.sayings[shut.name])
         finding.wait = rest(leaf.limits, now)
         settle(finding, leaf, self._hits <= 0)
         return finding
@@ -68,7 +68,8 @@ class Count:
         if hits <= 0:
             decision = yield partial(limiter.peek, key, 0)
             if hits < 0:
-                finding.back = (partial(limiter.refund, key, min(-hits, heaviest(leaf))),)
+                refund = partial(limiter.refund, key, min(-hits, heaviest(leaf)))
+                finding.back = (Back(refund, leaf.sayings, leaf.limits),)
             elif not leaf.later:
                 leaf.later = True
                 self._peeked()

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 from headgate.decision import Decision
 from headgate.service.rls.messages import OK, OVER_LIMIT
 from headgate.service.rls.scribe import MILLION, status
+
+
+class Back(NamedTuple):
+    """What gives units back to one limiter, and what is said of its `limits`."""
+
+    refund: Callable[[], Any]
+    sayings: dict[str, bytes]
+    limits: tuple[Any, ...]
 
 
 class Finding:
@@ -30,7 +38,7 @@ class Finding:
         self.remaining = remaining
         self.wait = self.hits = self.count = 0
         self.bookings: tuple[Any, ...] = ()
-        self.back: tuple[Any, ...] = ()
+        self.back: tuple[Back, ...] = ()
         self.metadata: Mapping[str, Any] | None = None
 
     def take(self, decision: Decision, rest: int) -> None:

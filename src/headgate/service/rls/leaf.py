@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from headgate.algorithms.calendar import frame
 from headgate.algorithms.fixed_window import FixedWindow
 from headgate.algorithms.limit import Limit
 from headgate.decision import Decision
@@ -78,8 +79,15 @@ def said(sayings: dict[str, bytes], decision: Decision) -> bytes:
 def rest(limits: tuple[Limit, ...], now: int) -> int:
     """Microseconds until the windows of the clock end, where nothing else says when."""
     spans = [
-        limit.rate.period
+        ending(limit, now)
         for limit in limits
         if isinstance(limit, FixedWindow) and limit.anchor == "clock"
     ]
-    return max([span - now % span for span in spans], default=0)
+    return max(spans, default=0)
+
+
+def ending(limit: FixedWindow, now: int) -> int:
+    """Microseconds until the window ends that it is now; a calendar has its own."""
+    if limit.calendar:
+        return frame(now, limit.calendar, limit.zone)[2] - now
+    return limit.rate.period - now % limit.rate.period

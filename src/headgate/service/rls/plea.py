@@ -20,7 +20,7 @@ from headgate.rules.live.tally import count
 from headgate.rules.live.turnstile import refusal
 from headgate.rules.live.visit import refuse
 from headgate.rules.matching.request import Request
-from headgate.service.rls.finding import Finding
+from headgate.service.rls.finding import Back, Finding
 from headgate.service.rls.leaf import rest, said, sayings
 from headgate.service.rls.scribe import MILLION, limited
 
@@ -102,7 +102,9 @@ def take(
     if hits <= 0:
         decision: Decision = yield partial(limiter.peek, key, 0)
         if hits < 0:
-            finding.back = (*finding.back, partial(limiter.refund, key, min(cost, most)))
+            refund = partial(limiter.refund, key, min(cost, most))
+            back = Back(refund, sayings(lane.limits, ""), lane.limits)
+            finding.back = (*finding.back, back)
         return decision
     if ruling.fee.later:
         decision = yield partial(limiter.debit, key, min(cost, most))
