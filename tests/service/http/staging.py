@@ -118,6 +118,14 @@ class Stage:
         self.hall.sweep(now)
         await turns()
 
+    def change(self, rules: Rules) -> None:
+        """Put other rules into force."""
+
+        async def change() -> None:
+            self.hall.keeper.change(rules)
+
+        self.call(change())
+
     def retire(self) -> None:
         """Have the service take its leave."""
 
