@@ -6,7 +6,12 @@ have them: `connection_made`, `data_received` and the rest.
 
 from __future__ import annotations
 
+import select
 from typing import Any, Protocol
+
+# For so many microseconds who has asked nothing may still ask, when all take their leave.
+PARTING = 1_000_000
+POLL = select.poll()
 
 
 class Guest(Protocol):
@@ -30,3 +35,16 @@ class Guest(Protocol):
 
     def retire(self) -> None:
         """The service ends: what is under way is answered, and nothing new is taken."""
+
+
+def asks(transport: Any) -> bool:
+    """Whether there is something to be read from somebody, and not just the end."""
+    line = transport.get_extra_info("socket")
+    if line is None or line.fileno() < 0:
+        return False
+    POLL.register(line.fileno(), select.POLLIN | select.POLLRDHUP)
+    try:
+        signs = [sign for _, sign in POLL.poll(0)]
+    finally:
+        POLL.unregister(line.fileno())
+    return bool(signs) and not signs[0] & select.POLLRDHUP

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from tests.servers.launch import Server
 from tests.servers.proxy import Proxy
 from tests.servers.resp import encode
-from tests.service.resp.staging import Stage, plan
+from tests.service.resp.staging import Stage, Talk, plan
 
 TAKE = encode("HG.TAKE", "api", "k")
 WORDS = ["HG.TAKE", "HG.OPEN", "HG.ASK", "HG.LEND", "HG.BEAT", "HG.RESERVE", "HG.HOLD",
@@ -183,8 +183,62 @@ def test_the_service_takes_its_leave_of_those_who_ask_nothing(either: Stage) -> 
     with either.talk() as talk:
         talk.ask("PING")
         either.retire()
+        either.tick(1.0)
 
         assert talk.rest() == b""
+
+
+def test_what_has_come_is_answered_when_the_service_ends(either: Stage) -> None:
+    async def leave(talk: Talk) -> None:
+        # Nobody reads this before it is time to go.
+        talk.send(encode("ECHO", "a" * 20_000) * 9)
+        either.hall.retire()
+
+    with either.talk() as talk:
+        talk.ask("PING")
+        either.call(leave(talk))
+
+        assert [len(talk.hear()) for _ in range(9)] == [20_000] * 9
+        # It is told that this was all, not that something was lost.
+        either.tick()
+        talk.send(encode("PING"))
+        assert talk.socket.recv(1) == b""
+
+
+def test_who_asks_while_the_service_ends_is_answered_once_more(either: Stage) -> None:
+    with either.talk() as talk:
+        talk.ask("PING")
+        either.retire()
+        talk.send(encode("PING") + TAKE)
+
+        assert talk.hear() == "PONG"
+        assert talk.hear()[0] == 1
+        assert talk.rest() == b""
+
+
+def test_half_a_command_is_not_waited_for_when_the_service_ends(either: Stage) -> None:
+    with either.talk() as talk:
+        talk.ask("PING")
+        talk.send(TAKE[:5])
+        either.tick()
+        either.retire()
+        either.tick(1.0)
+
+        assert talk.rest() == b""
+
+
+def test_who_is_hung_up_on_hears_why_whatever_it_still_says(either: Stage) -> None:
+    async def say(talk: Talk) -> None:
+        # More than is read at once.
+        talk.send(b"*1\r\n!" + bytes(300_000))
+
+    with either.talk() as talk:
+        either.call(say(talk))
+
+        assert talk.socket.recv(100) == b"-ERR Protocol error: expected '$', got '!'\r\n"
+        assert talk.socket.recv(1) == b""
+        either.tick(2.0)
+    assert either.hall.guests == set()
 
 
 def test_a_full_house_turns_others_away(stage: Stage) -> None:

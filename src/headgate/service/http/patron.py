@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import select
 from typing import Any
 
+from headgate.service.guest import PARTING, asks
 from headgate.wire.inlet import Inlet
 from headgate.wire.phases import BODY, HEAD, IDLE, TUNNEL
-
-# For so many microseconds who has asked nothing may still ask, when all take their leave.
-PARTING = 1_000_000
-POLL = select.poll()
 
 
 class Patron(Inlet):
@@ -31,7 +27,7 @@ class Patron(Inlet):
     def expire(self) -> None:
         """It has taken too long to ask, or takes nothing in."""
         phase = self.phase
-        if phase == IDLE and not (self.paused or self.clogged) and asks(self):
+        if phase == IDLE and not (self.paused or self.clogged) and asks(self.transport):
             # It has just asked something; that is read before anybody looks again.
             self.deadline = self.house.now + 1
         elif phase == HEAD and not self.queue:
@@ -47,16 +43,3 @@ class Patron(Inlet):
             self.deadline = min(self.deadline, self.house.now + PARTING)
         elif self.phase >= TUNNEL:
             self.transport.close()
-
-
-def asks(patron: Patron) -> bool:
-    """Whether there is something to be read from it, and not just its end."""
-    line = patron.transport.get_extra_info("socket")
-    if line is None or line.fileno() < 0:
-        return False
-    POLL.register(line.fileno(), select.POLLIN | select.POLLRDHUP)
-    try:
-        signs = [sign for _, sign in POLL.poll(0)]
-    finally:
-        POLL.unregister(line.fileno())
-    return bool(signs) and not signs[0] & select.POLLRDHUP

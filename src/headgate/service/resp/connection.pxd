@@ -31,6 +31,8 @@ cdef class Connection(Ear):
     cdef bint clogged
     cdef bint last
     cdef bint gone
+    cdef bint ended
+    cdef bint leaving
     cdef public object caller
     cdef public bytes name
     cdef public bint modern
@@ -43,6 +45,7 @@ cdef class Connection(Ear):
     cpdef arrive(self, Slip slip, task)
     @cython.locals(out=list)
     cdef say(self)
+    cdef finish(self)
     @cython.locals(house=House)
     cdef watch(self)
     cdef heed(self)

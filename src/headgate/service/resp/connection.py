@@ -12,6 +12,7 @@ from collections.abc import Awaitable
 from functools import partial
 from typing import Any
 
+from headgate.service.guest import PARTING, asks
 from headgate.service.resp.clerk import Clerk, clerk
 from headgate.service.resp.reader import Garbage, Reader
 from headgate.service.resp.spoken import error, trouble
@@ -37,8 +38,8 @@ class Connection(Ear):
     """Somebody who is connected at `port`, from the address `peer`."""
 
     __slots__ = (
-        "__weakref__", "caller", "choked", "clerk", "clogged", "deadline", "gone", "hall", "house",
-        "last", "modern", "name", "number", "out", "peer", "port", "queue", "reader", "transport",
+        "__weakref__", "caller", "choked", "clerk", "clogged", "deadline", "ended", "gone", "hall",
+        "house", "last", "leaving", "modern", "name", "number", "out", "peer", "port", "queue", "reader", "transport",
     )  # fmt: skip
 
     def __init__(self, hall: Any, port: Any, peer: str) -> None:
@@ -57,6 +58,8 @@ class Connection(Ear):
         # Whether nothing is read: it asks too much at once, or takes in too little. Whether it is
         # told no more than what it has asked, and whether it is not there any more.
         self.choked = self.clogged = self.last = self.gone = False
+        # Whether it says no more; whether it is to go when it has nothing more to ask.
+        self.ended = self.leaving = False
         self.renew()
 
     def renew(self) -> None:
@@ -167,8 +170,24 @@ class Connection(Ear):
             self.transport.write(b"".join(out))
             out.clear()
         self.watch()
-        if self.last and not self.queue:
+        if not self.queue and (self.last or self.leaving) and self.finished:
+            self.finish()
+
+    @property
+    def finished(self) -> bool:
+        """Whether it has been told all that it asked, and no more of that is on its way."""
+        return self.last or not (self.reader.amid or asks(self.transport))
+
+    def finish(self) -> None:
+        """Say no more, and give it a moment to hear what was said last."""
+        self.last = True
+        # Over TLS one cannot hang up and listen.
+        if self.ended or not self.transport.can_write_eof():
             self.transport.close()
+            return
+        self.transport.write_eof()
+        self.transport.resume_reading()
+        self.watch()
 
     def watch(self) -> None:
         """Be looked at again when it has been silent, or deaf, for too long."""
@@ -178,6 +197,10 @@ class Connection(Ear):
         elif self.queue:
             # The store that is asked has a budget of its own.
             self.deadline = 0
+        elif self.last:
+            self.deadline = house.now + house.until_closed
+        elif self.leaving:
+            self.deadline = house.now + PARTING
         elif self.reader.amid:
             self.deadline = house.now + house.until_body
         else:
@@ -206,7 +229,7 @@ class Connection(Ear):
 
     def eof_received(self) -> bool:
         # Half a command is none.
-        self.last = True
+        self.last = self.ended = True
         return bool(self.queue)
 
     def connection_lost(self, problem: Exception | None) -> None:
@@ -219,10 +242,13 @@ class Connection(Ear):
 
     def expire(self) -> None:
         """Its deadline is over."""
-        self.transport.abort()
+        if self.leaving and not (self.last or self.clogged or self.reader.amid):
+            self.finish()
+        else:
+            self.transport.abort()
 
     def retire(self) -> None:
-        """The service ends: what is under way is answered."""
-        self.last = True
-        if not self.queue:
-            self.transport.close()
+        """The service ends: it goes when it has been answered, or soon if it asks nothing."""
+        if not self.last:
+            self.leaving = True
+            self.watch()
