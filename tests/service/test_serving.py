@@ -187,6 +187,16 @@ def test_a_new_master_takes_over_the_ports(single: Process) -> None:
     assert take(single, "heir")[0] == 200
 
 
+def test_what_was_lent_is_taken_back_by_those_of_a_new_master(service: Process) -> None:
+    held = post(service, "hold", rule="five", key="heir")[1]["id"]
+    booked = post(service, "reserve", rule="api", key="heir", cost=2)[1]["id"]
+
+    service.succeed()
+
+    assert post(service, "release", id=held)[0] == 204
+    assert post(service, "cancel", id=booked)[1]["remaining"] == 5
+
+
 @pytest.mark.parametrize(
     ("said", "problem"),
     [

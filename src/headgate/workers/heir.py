@@ -21,16 +21,17 @@ from headgate.workers.heritage import VARIABLE, Heritage, bequest
 PATIENCE = 60.0
 
 
-async def beget(heritage: Heritage, token: str) -> int:
+async def beget(heritage: Heritage, token: str, secret: str) -> int:
     """Start one, and come back when it serves or never will; its number, or 0 if it does not.
 
-    The token of the admin, which it may have no other way to know, is told where nobody hears it.
+    The token of the admin, and what signs the ids of callers, which it may have no other way to
+    know, are told where nobody hears it.
     """
     mine, theirs = socket.socketpair()
     process = spawn(replace(heritage, line=theirs))
     theirs.close()
     channel = await Channel.open(mine)
-    channel.send(token=token)
+    channel.send(token=token, secret=secret)
     up = False
     try:
         async with asyncio.timeout(PATIENCE):

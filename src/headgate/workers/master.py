@@ -146,10 +146,10 @@ class Master:
         listen = self.terms.listen
         heritage = inherit(os.environ, [one.address for one in listen])
         self._owner = heritage.line is None
-        self._open(heritage)
         channel = None if heritage.line is None else await Channel.open(heritage.line)
-        known = "" if channel is None else (await channel.receive()).get("token", "")
-        self._arrange(heritage, known)
+        known = {} if channel is None else await channel.receive()
+        self._open(heritage, known.get("secret", ""))
+        self._arrange(heritage, known.get("token", ""))
         await self.crew.man()
         if self.admin is not None:
             await self.admin.open()
@@ -163,7 +163,7 @@ class Master:
                 door.remove()
         notify(os.environ, "READY=1")
 
-    def _open(self, heritage: Heritage) -> None:
+    def _open(self, heritage: Heritage, secret: str) -> None:
         if self.workers > 1:
             self.orders = self.orders.sharing()
             self.rules = self.orders.origin.amend(self._text).rules()
@@ -171,7 +171,7 @@ class Master:
         listen = self._begun.listen
         places = [(one.address, one.place) for one in listen]
         self.doors = doors(places, self.workers, heritage.doors)
-        self._book = Rulebook(self.orders, self._text, listen, self._learn)
+        self._book = Rulebook(self.orders, self._text, listen, self._learn, secret)
         self.crew = Crew(self._book, self.doors, self.workers, self._clock)
 
     def _arrange(self, heritage: Heritage, known: str) -> None:
@@ -217,7 +217,7 @@ class Master:
     async def _bequeath(self) -> None:
         logger.info("a new master starts")
         try:
-            pid = await beget(self._heritage, self._made)
+            pid = await beget(self._heritage, self._made, self._book.secret)
         except OSError as problem:
             logger.error("a new master cannot be started: %s", problem)  # noqa: TRY400 - no trace
             pid = 0

@@ -24,19 +24,19 @@ from headgate.workers.origin import LISTENERS
 class Rulebook:
     """The `text` in force, and the terms to `listen` by.
 
-    `changed` is called when a worker tells of another text.
+    `changed` is called when a worker tells of another text. What one worker has signed with the
+    `secret`, another knows.
     """
 
     def __init__(
         self, orders: Orders, text: Text, listen: tuple[Any, ...],
-        changed: Callable[[], object],
+        changed: Callable[[], object], secret: str = "",
     ) -> None:  # fmt: skip
         self.orders = orders
         self.text = text
         self.listen = listen
         self._changed = changed
-        # What one worker has signed, another knows.
-        self._secret = secrets.token_urlsafe(32)
+        self.secret = secret or secrets.token_urlsafe(32)
 
     def rules(self) -> Rules:
         """The rules in force."""
@@ -48,7 +48,7 @@ class Rulebook:
             "orders": self.orders.told(),
             "listen": LISTENERS[self.orders.serves].spell(self.listen),
             "text": spelled(self.text),
-            "secret": self._secret,
+            "secret": self.secret,
         }
 
     def hear(self, said: list[str]) -> None:

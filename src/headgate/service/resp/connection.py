@@ -39,7 +39,8 @@ class Connection(Ear):
 
     __slots__ = (
         "__weakref__", "caller", "choked", "clerk", "clogged", "deadline", "ended", "gone", "hall",
-        "house", "last", "leaving", "modern", "name", "number", "out", "peer", "port", "queue", "reader", "transport",
+        "house", "last", "leaving", "modern", "name", "number", "out", "peer", "port", "queue",
+        "reader", "transport",
     )  # fmt: skip
 
     def __init__(self, hall: Any, port: Any, peer: str) -> None:
