@@ -78,6 +78,28 @@ def test_without_the_rest_it_says_so_too(module: str, extra: str, tmp_path: Path
     assert "Traceback" not in said
 
 
+@pytest.mark.parametrize(
+    ("command", "module"),
+    [
+        ("gateway", "httptools"), ("serve", "httptools"), ("serve", "hpack"),
+        ("serve", "google.protobuf"), ("serve", "google"),
+    ],
+)  # fmt: skip
+def test_what_serves_says_at_once_what_to_install(
+    command: str, module: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "rules.yaml"
+    file.write_text("version: 1\n")
+    extra = {"gateway": "gateway", "serve": "service"}[command]
+
+    code, said = run(WITHOUT.format(module=module, arguments=[command, str(file)]))
+
+    assert (code, said) == (
+        1,
+        f'headgate: the extra "{extra}" is not installed; try pip install "headgate[{extra}]"\n',
+    )
+
+
 def test_what_a_command_does_not_need_is_not_loaded() -> None:
     assert run(LATER) == (0, "")
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sized
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from headgate.cli.check import broken
-from headgate.errors import HeadgateError, RulesError
+from headgate.errors import HeadgateError, MissingExtra, RulesError
 
 if TYPE_CHECKING:
     from headgate.workers.master import Master
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 GOOD, FAILED = 0, 1
 DAY = 86_400
+# What is imported by what serves, which is called like the extra that brings it along.
+MADE = {"gateway": ("httptools",), "service": ("httptools", "hpack", "google.protobuf")}
 QUIET = "Say only what is wrong, and who was refused."
 ALONE = (
     "warning: each of {} workers counts by itself in memory://, so limits are that much wider; "
@@ -83,6 +86,7 @@ def run(
 ) -> int:  # fmt: skip
     """Serve by the rules in a file; the status to end with."""
     try:
+        equip(serves)
         from headgate.workers.orders import Orders  # noqa: PLC0415 - takes a while to load
 
         orders = Orders(
@@ -95,6 +99,17 @@ def run(
     except (HeadgateError, OSError, ValueError) as error:
         click.echo(f"headgate: {error}", err=True)
         return FAILED
+
+
+def equip(serves: str) -> None:
+    """See that what it is made of is installed; raises `MissingExtra` before a worker finds out."""
+    for name in MADE[serves]:
+        try:
+            found = find_spec(name)
+        except ImportError:
+            found = None
+        if found is None:
+            raise MissingExtra(serves)
 
 
 def serve(orders: Orders, workers: int | None) -> int:

@@ -6,10 +6,14 @@ the table as it was means the same as long as the table stays so: those are reme
 
 from __future__ import annotations
 
-from hpack import Decoder, HPACKError, OversizedHeaderListError
-
+from headgate.errors import MissingExtra
 from headgate.service.grpc.frames import COMPRESSION_ERROR, ENHANCE_YOUR_CALM, Broken
 from headgate.service.grpc.head import Head
+
+try:
+    from hpack import Decoder, HPACKError, OversizedHeaderListError
+except ImportError:
+    raise MissingExtra("service") from None
 
 # Bytes of all headers of a block together, as RFC 9113 counts them: 32 more for each.
 LIST = 65_536
