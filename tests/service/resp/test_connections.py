@@ -222,7 +222,9 @@ def test_half_a_command_is_not_waited_for_when_the_service_ends(either: Stage) -
         talk.send(TAKE[:5])
         either.tick()
         either.retire()
-        either.tick(1.0)
+        either.tick(0.5)
+        talk.send(TAKE[5:9])
+        either.tick(0.5)
 
         assert talk.rest() == b""
 

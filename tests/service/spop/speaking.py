@@ -63,6 +63,9 @@ class Line:
     def set_write_buffer_limits(self, high: int) -> None:
         self.high = high
 
+    def get_extra_info(self, name: str) -> None:
+        return None
+
     def __getattr__(self, name: str) -> Callable[[], None]:
         if name not in {"pause_reading", "resume_reading", "write_eof", "close", "abort"}:
             raise AttributeError(name)

@@ -19,8 +19,10 @@ from headgate.service.spop import frames
 from headgate.service.spop.agent import Agent
 from headgate.wire.pipe import Pipe
 from headgate.wire.wheel import Wheel
+from tests.service.spop.serving import Serving
 from tests.service.spop.speaking import (
     GREETING,
+    RULES,
     SECOND,
     WELCOME,
     Talk,
@@ -399,6 +401,25 @@ def test_it_takes_leave_when_nothing_is_under_way() -> None:
 
     assert talk.heard() == [bye(0, "the service ends")]
     assert talk.line.over
+
+
+def test_what_has_come_is_answered_before_it_takes_leave() -> None:
+    def leave() -> None:
+        # Nobody reads this before it is time to go.
+        line.sendall(ASKS * 3)
+        serving.hall.retire()
+
+    with (
+        Serving(RULES) as serving,
+        socket.create_connection(("127.0.0.1", serving.port), 10) as line,
+    ):
+        line.sendall(GREETING)
+        line.recv(len(WELCOME), socket.MSG_WAITALL)
+        serving.do(leave)
+
+        said = heard(b"".join(iter(lambda: line.recv(65_536), b"")))
+
+    assert [kind for kind, _, _ in said] == [103] * 3 + [102]
 
 
 @awaited

@@ -32,7 +32,7 @@ cdef class Connection(Ear):
     cdef bint last
     cdef bint gone
     cdef bint ended
-    cdef bint leaving
+    cdef long long leaving
     cdef public object caller
     cdef public bytes name
     cdef public bint modern

@@ -59,8 +59,9 @@ class Connection(Ear):
         # Whether nothing is read: it asks too much at once, or takes in too little. Whether it is
         # told no more than what it has asked, and whether it is not there any more.
         self.choked = self.clogged = self.last = self.gone = False
-        # Whether it says no more; whether it is to go when it has nothing more to ask.
-        self.ended = self.leaving = False
+        # Whether it says no more; and by when it is to go, if it is.
+        self.ended = False
+        self.leaving = 0
         self.renew()
 
     def renew(self) -> None:
@@ -201,7 +202,7 @@ class Connection(Ear):
         elif self.last:
             self.deadline = house.now + house.until_closed
         elif self.leaving:
-            self.deadline = house.now + PARTING
+            self.deadline = self.leaving
         elif self.reader.amid:
             self.deadline = house.now + house.until_body
         else:
@@ -243,7 +244,7 @@ class Connection(Ear):
 
     def expire(self) -> None:
         """Its deadline is over."""
-        if self.leaving and not (self.last or self.clogged or self.reader.amid):
+        if self.leaving and not (self.last or self.clogged):
             self.finish()
         else:
             self.transport.abort()
@@ -251,5 +252,5 @@ class Connection(Ear):
     def retire(self) -> None:
         """The service ends: it goes when it has been answered, or soon if it asks nothing."""
         if not self.last:
-            self.leaving = True
+            self.leaving = self.house.now + PARTING
             self.watch()

@@ -12,6 +12,7 @@ from asyncio import Task
 from collections.abc import Awaitable
 from typing import Any
 
+from headgate.service.guest import PARTING, asks
 from headgate.service.hall import Hall
 from headgate.service.spop.desk import reached
 from headgate.service.spop.frames import (
@@ -140,6 +141,8 @@ class Agent(Ear):
             if len(self.tasks) < UNDERWAY:
                 self.hall.loop.call_soon(self.go_on)
         elif self.leaving:
+            self.transport.pause_reading()
+            self.deadline = 0
             if not self.tasks:
                 self.part(NORMAL, "the service ends", [])
         elif self.held:
@@ -251,9 +254,13 @@ class Agent(Ear):
 
     def retire(self) -> None:
         """Take leave, when what is under way is answered."""
-        if not self.over:
-            self.leaving = True
-            self.transport.pause_reading()
+        if self.over:
+            return
+        self.leaving = True
+        if asks(self.transport) and not (self.held or self.clogged):
+            # What has come already is read, once.
+            self.deadline = self.hall.house.now + PARTING
+        else:
             self.wait()
 
     def pause_writing(self) -> None:
