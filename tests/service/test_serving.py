@@ -39,6 +39,10 @@ service:
   admin: {{listen: "127.0.0.1:0", token: {TOKEN}}}
   timeouts: {{drain: 5s}}
 """
+DOMAINS = """\
+domain: web
+descriptors: [{key: user, rate_limit: {unit: day, requests_per_unit: 1}}]
+"""
 METHOD = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit"
 
 
@@ -129,9 +133,7 @@ def test_bad_rules_and_bad_files_change_nothing(single: Process) -> None:
 
 
 def test_a_file_of_domains_counts_as_it_says(single: Process) -> None:
-    (single.folder / "web.yaml").write_text(
-        "domain: web\ndescriptors: [{key: user, rate_limit: {unit: day, requests_per_unit: 1}}]\n"
-    )
+    (single.folder / "web.yaml").write_text(DOMAINS)
     single.rules.write_text(f"{RULES}  ratelimit: {single.folder}/web.yaml\n")
     assert single.ask("POST /reload").status == 200
 
@@ -139,6 +141,22 @@ def test_a_file_of_domains_counts_as_it_says(single: Process) -> None:
 
     assert [answer.overall_code for answer in answers] == [1, OVER_LIMIT]
     assert answers[0].statuses[0].current_limit.requests_per_unit == 1
+
+
+def test_a_file_of_domains_is_read_again_where_the_rules_are_as_they_were(single: Process) -> None:
+    file = single.folder / "web.yaml"
+    file.write_text(DOMAINS)
+    single.rules.write_text(f"{RULES}  ratelimit: {file}\n")
+    assert single.ask("POST /reload").status == 200
+
+    limits = []
+    more = DOMAINS.replace("unit: 1", "unit: 7")
+    for text, status in [(DOMAINS, 200), (f"{DOMAINS}: 8", 422), (more, 200)]:
+        file.write_text(text)
+        assert single.ask("POST /reload").status == status
+        limits.append(call(single, "again").statuses[0].current_limit.requests_per_unit)
+
+    assert limits == [1, 1, 7]
 
 
 def test_who_is_connected_is_told_when_it_ends(single: Process) -> None:

@@ -128,6 +128,9 @@ class Gateway:
             "upstreams": self._delta.status(),
         }
 
+    def renew(self) -> None:
+        """Nothing: what the rules of a gateway name is not read again."""
+
     def reopen(self) -> None:
         """Begin the audit's file anew, where it has been renamed."""
         self._audit.reopen()

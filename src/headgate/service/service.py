@@ -106,6 +106,10 @@ class Service:
         self._settle()
         return rules
 
+    def renew(self) -> None:
+        """Read again the files that the rules name; raises, and changes nothing, if one is bad."""
+        self._staff.renew(self._terms)
+
     def status(self) -> dict[str, Any]:
         """What there is to know, for JSON."""
         rules = {

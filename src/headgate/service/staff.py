@@ -45,12 +45,17 @@ class Staff:
 
     def settle(self, terms: Terms, secret: str) -> None:
         """Make all ready for these terms."""
-        hall, said = self._hall, terms.ratelimit
+        hall = self._hall
         hall.callers.change(terms.callers)
         hall.teller.change(secret, terms.limits.sets)
         self._methods.most = terms.limits.body
+        self.renew(terms)
+
+    def renew(self, terms: Terms) -> None:
+        """Read the files that these terms name; raises, and changes nothing, if one is bad."""
+        said = terms.ratelimit
         manners = Manners(said.headers, said.metadata, said.shadow)
-        self._ratelimit.reload(said.files, manners, hall.keeper.lodge.url)
+        self._ratelimit.reload(said.files, manners, self._hall.keeper.lodge.url)
         self._quotas.settle()
 
     def sweep(self, now: int) -> None:

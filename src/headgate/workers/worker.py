@@ -164,6 +164,8 @@ class Duty:
                 rules = await asyncio.to_thread(draft.rules)
                 if rules != keeper.rules:
                     self._server.change(rules)
+                else:
+                    self._server.renew()
                 self._origin.keep(draft)
         except Exception as caught:
             problem = str(caught) or type(caught).__name__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -295,6 +296,20 @@ def test_new_files_hold_from_the_next_call_on_and_counts_stay(desk: Desk) -> Non
     assert [desk.codes("edge", {"new": "1"})[0] for _ in range(2)] == ["OK", OVER]
     desk.change()
     assert desk.codes("edge", {"path": "/"}) == ["OK", "OK"]
+
+
+def test_files_that_are_as_they_were_change_nothing(desk: Desk, tmp_path: Path) -> None:
+    file = tmp_path / "edge.yaml"
+    file.write_text(FILE)
+    desk.limit.reload([str(file)])
+    desk.ask("edge", priced(0, user="u"))
+
+    desk.limit.reload([str(file)])
+    desk.ask("edge", priced(7, user="u"))
+
+    # What was looked for before is still owed, and counted as before.
+    assert desk.codes("edge", priced(0, user="u")) == [OVER, OVER]
+    assert desk.limit.status()["edge.user"]["passed"] == 1
 
 
 def test_headers_tell_of_the_tightest_limit() -> None:

@@ -69,6 +69,8 @@ class RateLimit:
         self._known: dict[bytes, Case] = {}
         self._overrides: dict[tuple[int, int], Leaf] = {}
         self._plain = True
+        # What was read last, with the terms it was to hold by.
+        self._read: tuple[Any, ...] = ()
         # The rules that known calls were made ready for.
         self._book: Any = None
 
@@ -90,7 +92,11 @@ class RateLimit:
 
     def reload(self, files: Iterable[str], terms: Terms | None = None, url: str = "") -> None:
         """Go by what these files say; raises `RulesError`, and changes nothing, if they are bad."""
-        self.change(load(files), terms, url)
+        found = (load(files), terms, url)
+        # What is the same goes on, and with it what was asked of each limit.
+        if found != self._read:
+            self.change(*found)
+            self._read = found
 
     def answer(self, message: bytes, call: object = None) -> Answer:
         """The answer to a `RateLimitRequest`, both as on the wire; raises a `Status` if none is."""
