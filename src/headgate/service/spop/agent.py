@@ -17,15 +17,10 @@ from headgate.service.hall import Hall
 from headgate.service.spop.desk import reached
 from headgate.service.spop.frames import (
     ACK,
-    BAD_SIZE,
     INVALID,
     LATE,
-    NO_CAPABILITIES,
-    NO_SIZE,
-    NO_VERSION,
     NORMAL,
     NOTIFY,
-    OTHER_VERSION,
     PROXY_DISCONNECT,
     PROXY_HELLO,
     UNMARKED,
@@ -40,13 +35,13 @@ from headgate.service.spop.frames import (
     reach,
     terms,
 )
+from headgate.service.spop.greeting import agreed
 from headgate.wire.ear import Bytes, Ear
 
 logger = logging.getLogger("headgate.service")
 
-# So long a greeting may be; and a frame, at the least and at the most.
+# So long a greeting may be; and a frame.
 GREETING = 1024
-SMALLEST = 256
 LARGEST = 1 << 20
 # So many answers of a connection may be waited for, and so many questions are read in one go.
 UNDERWAY = 1000
@@ -288,20 +283,3 @@ class Agent(Ear):
         for task in self.tasks:
             # Those that were made just now begin before, and can give back what they took.
             self.hall.loop.call_soon(task.cancel)
-
-
-def agreed(told: Terms) -> int:
-    """How long frames may be; raises `Flaw` if a greeting has not all that belongs to one."""
-    versions, size = told.get("supported-versions"), told.get("max-frame-size")
-    if not isinstance(versions, str):
-        raise Flaw(NO_VERSION, "a greeting names no version")
-    # Who speaks a version speaks those before it that begin with the same number.
-    if not any(version.strip().partition(".")[0] == "2" for version in versions.split(",")):
-        raise Flaw(OTHER_VERSION, "this is an agent of version 2.0")
-    if not isinstance(size, int) or isinstance(size, bool):
-        raise Flaw(NO_SIZE, "a greeting has no max-frame-size")
-    if size < SMALLEST:
-        raise Flaw(BAD_SIZE, f"frames have {SMALLEST} bytes at the least, and not {size}")
-    if not isinstance(told.get("capabilities"), str):
-        raise Flaw(NO_CAPABILITIES, "a greeting names no capabilities")
-    return size
