@@ -88,7 +88,10 @@ def test_how_large_messages_may_be_is_for_the_service_to_say() -> None:
 
 
 @pytest.mark.parametrize(
-    ("coding", "packed"), [("gzip", gzip.compress(BODY)), ("deflate", zlib.compress(BODY))]
+    ("coding", "packed"),
+    [("gzip", gzip.compress(BODY)), ("deflate", zlib.compress(BODY))],
+    # Bytes tell when they were packed, and all processes of a run have to call a test the same.
+    ids=["gzip", "deflate"],
 )
 def test_a_compressed_message_is_read(coding: str, packed: bytes) -> None:
     with Talk() as talk:
