@@ -6,6 +6,8 @@ import asyncio
 
 import pytest
 
+from headgate.service.grpc.terms import LAG
+from headgate.service.service import TICK
 from tests.service.grpc.hosting import CHAT, GROW, NEVER, Place
 from tests.service.grpc.talking import (
     CONTINUATION,
@@ -119,7 +121,7 @@ def test_a_call_ends_when_nobody_waits_for_its_answer_any_more() -> None:
             talk.send(call(1, path=NEVER, grpc_timeout="1500m") + call(3, path=NEVER))
             (told,) = talk.place.chatter.calls
             assert told.deadline == 0
-            talk.place.pass_(1.4)
+            talk.place.pass_(1.4 + LAG / 1e6)
             assert talk.said() == []
             talk.place.pass_(0.1)
             assert talk.said() == [f"headers 1 {OVER}"]
@@ -129,12 +131,26 @@ def test_a_call_ends_when_nobody_waits_for_its_answer_any_more() -> None:
     asyncio.run(main())
 
 
+def test_a_short_deadline_is_not_over_when_the_time_is_told_next() -> None:
+    async def main() -> None:
+        with Talk() as talk:
+            # It comes when the time was told a tenth of a second ago, and waits for nothing yet.
+            talk.send(call(1, path=NEVER, grpc_timeout="20m"))
+            talk.place.pass_(TICK)
+            assert talk.said() == []
+            talk.place.chatter.waiting[0].set_result(b"hello")
+            await asyncio.sleep(0)
+            assert talk.said() == fine(1)
+
+    asyncio.run(main())
+
+
 def test_a_talk_has_a_deadline_too() -> None:
     with Talk() as talk:
         talk.send(begin(1, CHAT, grpc_timeout="2S"))
         now = talk.place.house.now
-        assert talk.place.chatter.calls[0].deadline == now + 2_000_000
-        talk.place.pass_(2)
+        assert talk.place.chatter.calls[0].deadline == now + 2_000_000 + LAG
+        talk.place.pass_(2 + LAG / 1e6)
         assert talk.said() == [f"headers 1 {OVER}", "reset 1 NO_ERROR"]
         assert talk.place.chatter.told == ["open", "cancel"]
 
@@ -151,7 +167,7 @@ def test_a_talk_in_which_nothing_is_asked_has_a_deadline_too() -> None:
     place.methods.stream("/tests.Echo/Silent", lambda call: Silent())
     with Talk(place) as talk:
         assert talk.ask(begin(1, "/tests.Echo/Silent", flags=1, grpc_timeout="2S")) == []
-        place.pass_(2)
+        place.pass_(2 + LAG / 1e6)
         assert talk.said() == [f"headers 1 {OVER}"]
 
 

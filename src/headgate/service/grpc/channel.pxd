@@ -21,6 +21,7 @@ cdef long FINAL
 cdef long GREETING
 cdef long OPEN
 cdef long HALF
+cdef long LAG
 cdef long STREAM_HALF
 cdef long STREAM_WINDOW
 cdef long STREAMS

@@ -55,6 +55,7 @@ from headgate.service.grpc.status import (
 from headgate.service.grpc.terms import (
     FUSS,
     HALF,
+    LAG,
     OURS,
     RESETS,
     STREAM_HALF,
@@ -247,7 +248,7 @@ class Channel(Ear):
         call.room = self.initial
         call.since = self.house.now
         if head.timeout < FOREVER:
-            call.deadline = call.since + head.timeout
+            call.deadline = call.since + head.timeout + LAG
         self.hall.asked += 1
         self.moved += 1
         if flags & END_STREAM:
