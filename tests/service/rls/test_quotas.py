@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headgate.decision import Decision
+from headgate.drive import drive
 from headgate.service.grpc.status import INVALID_ARGUMENT, RESOURCE_EXHAUSTED, Status
 from headgate.service.rls.messages import Quotas as Told
 from headgate.service.rls.messages import Reports
-from headgate.service.rls.quotas import BUCKETS, Quotas
-from headgate.service.rls.share import LATE, SPAN
+from headgate.service.rls.quotas import BUCKETS, GONE, HELD, NAMED, Quotas
+from headgate.service.rls.share import LATE, SPAN, Share
 from tests.servers.launch import Server
 from tests.service.rls.calls import Desk, priced, stand
 
@@ -327,6 +329,10 @@ def test_usage_is_collected(desk: Desk, quotas: Quotas) -> None:
             Reports(domain="edge", bucket_quota_usages=[{}]).SerializeToString(),
             "a bucket has from 1 to 100 entries, not 0",
         ),
+        (
+            Reports(domain="e" * (NAMED + 1)).SerializeToString(),
+            "the domain has at most 8,192 characters",
+        ),
     ],
 )
 def test_garbage_ends_the_call(quotas: Quotas, message: bytes, said: str) -> None:
@@ -347,6 +353,64 @@ def test_buckets_of_one_envoy_are_bounded(desk: Desk, quotas: Quotas) -> None:
     with pytest.raises(Status) as caught:
         envoy.report(unknown="more")
     assert caught.value.code == RESOURCE_EXHAUSTED
+
+
+def test_one_report_is_about_so_many_buckets_and_no_more(desk: Desk, quotas: Quotas) -> None:
+    reports = Reports(domain="edge")
+    for _ in range(BUCKETS + 1):
+        reports.bucket_quota_usages.add().bucket_id.bucket.add(key="few", value="x")
+
+    with pytest.raises(Status) as caught:
+        quotas.open(Line()).receive(reports.SerializeToString())
+    assert caught.value.code == RESOURCE_EXHAUSTED
+    assert quotas.status()["usage"] == {}
+
+
+def test_a_bucket_is_not_called_anything_however_long(desk: Desk, quotas: Quotas) -> None:
+    envoy = Envoy(desk, quotas)
+    envoy.report(unknown="é" * 4000)
+
+    with pytest.raises(Status) as caught:
+        envoy.report(unknown="é" * 4096)
+    assert caught.value.message == "a bucket's name has at most 8,192 bytes in all"
+
+
+def test_buckets_of_all_envoys_are_bounded(desk: Desk, quotas: Quotas) -> None:
+    one, other = Envoy(desk, quotas), Envoy(desk, quotas)
+    quotas.hold(HELD - 2000)
+    one.report(few="x")
+
+    with pytest.raises(Status) as caught:
+        other.report(few="x")
+    assert caught.value.code == RESOURCE_EXHAUSTED
+    one.report(few="x")
+    one.stream.cancel()
+    other.report(few="x")
+
+
+def test_buckets_that_are_not_reported_for_long_are_forgotten(desk: Desk, quotas: Quotas) -> None:
+    envoy = Envoy(desk, quotas)
+    for number in range(BUCKETS):
+        envoy.report(unknown=str(number))
+    desk.clock.advance(GONE / 1e6 + 1)
+    quotas.sweep(desk.clock.now())
+
+    assert blanket(envoy, unknown="more") == "ALLOW_ALL"
+
+
+def test_a_store_that_is_lost_in_the_middle_is_no_assignment(desk: Desk) -> None:
+    leaf, key = desk.limit.find("edge", [("few", "x")])
+    assert leaf is not None
+    limiter = desk.limit.limiter(leaf)
+
+    def perform(effect: Any) -> Any:
+        if effect.func == limiter.take:
+            return Decision(False, reason="unavailable")
+        return effect()
+
+    share = Share()
+    assert drive(share.fund(leaf, limiter, key, (), desk.clock.now()), perform) is None
+    assert share.grant == (0, 0, SPAN)
 
 
 def test_two_services_on_one_store_share_a_limit(valkey: Server) -> None:
@@ -381,5 +445,64 @@ def test_a_store_that_is_gone_is_no_assignment(valkey: Server) -> None:
         await task
 
         assert (envoy.line.sent, envoy.line.finished) == ([], [])
+
+    asyncio.run(visit())
+
+
+def test_what_is_under_way_is_not_taken_for_forgotten(valkey: Server) -> None:
+    async def visit() -> None:
+        desk = Desk(FILE, store=valkey.url)
+        quotas = Quotas(desk.limit, desk)
+        envoy = Envoy(desk, quotas)
+        envoy.line.heard = asyncio.Event()
+        envoy.report(few="x")
+        await asyncio.sleep(0)
+        assert quotas.status()["buckets"] == 1
+        quotas.sweep(desk.clock.now())
+        await envoy.line.heard.wait()
+
+        assert quotas.status()["buckets"] == 1
+        envoy.stream.cancel()
+        await desk.close()
+
+    asyncio.run(visit())
+
+
+def test_what_was_reported_before_the_end_is_answered_before_it(valkey: Server) -> None:
+    async def visit() -> None:
+        desk = Desk(FILE, store=valkey.url)
+        quotas = Quotas(desk.limit, desk)
+        envoy = Envoy(desk, quotas)
+        envoy.report(few="x")
+        envoy.report(path="x")
+        task = envoy.stream._task
+        await asyncio.sleep(0)
+        envoy.stream.end()
+        assert envoy.line.finished == []
+        await task
+
+        assert len(envoy.line.sent) == 2
+        assert envoy.line.finished == [(0, "")]
+        assert (quotas.status()["streams"], quotas.status()["buckets"]) == (0, 0)
+        await desk.close()
+
+    asyncio.run(visit())
+
+
+def test_reports_that_wait_are_bounded_by_their_bytes(valkey: Server) -> None:
+    async def visit() -> None:
+        desk = Desk(FILE, store=valkey.url)
+        quotas = Quotas(desk.limit, desk)
+        quotas.hold(HELD - 2000)
+        one, other = Envoy(desk, quotas), Envoy(desk, quotas)
+        one.report(unknown="x" * 1500)
+        with pytest.raises(Status) as caught:
+            other.report(unknown="x" * 1500)
+        assert caught.value.code == RESOURCE_EXHAUSTED
+        one.stream.cancel()
+        other.report(few="x")
+        await other.stream._task
+        assert len(other.line.sent) == 1
+        await desk.close()
 
     asyncio.run(visit())

@@ -25,8 +25,8 @@ OWED = 4_194_304
 # Bytes of a header block, and in how many frames it may come.
 BLOCK = 65_536
 PARTS = 16
-# The house is told the time ten times a second, and later than that when there is much to do. A call
-# that began in between is not to end before its time for that; its client ends it in time itself.
+# The house is told the time ten times a second, and less often when there is much to do: a call
+# that began in between is not to end before its time. Its client ends it in time itself.
 LAG = 250_000
 # Settings in one frame.
 SETTLED = 64

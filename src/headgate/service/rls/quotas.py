@@ -14,7 +14,7 @@ rate limit service and quotas of one descriptor share one limit.
 from __future__ import annotations
 
 from collections import Counter, deque
-from typing import Any, NamedTuple
+from typing import Any
 
 from google.protobuf.message import DecodeError
 
@@ -23,36 +23,30 @@ from headgate.errors import StoreUnavailable
 from headgate.rules.live.gatekeeper import aperform, perform
 from headgate.service.grpc.status import (
     INVALID_ARGUMENT,
+    OK,
     RESOURCE_EXHAUSTED,
     UNAVAILABLE,
     Status,
 )
+from headgate.service.rls.actions import Name, address, assign
 from headgate.service.rls.count import DOWN
 from headgate.service.rls.leaf import Leaf
 from headgate.service.rls.messages import ALLOW_ALL, DENY_ALL, Reports
 from headgate.service.rls.messages import Quotas as Told
 from headgate.service.rls.query import ENTRIES
 from headgate.service.rls.ratelimit import RateLimit
-from headgate.service.rls.scribe import LARGEST, MILLION
-from headgate.service.rls.share import LATE, Grant, Share
-from headgate.service.rls.tree import Entry
+from headgate.service.rls.scribe import MILLION
+from headgate.service.rls.share import Share
 
 METHOD = "/envoy.service.rate_limit_quota.v3.RateLimitQuotaService/StreamRateLimitQuotas"
-# Buckets that one Envoy may have, and reports that may wait to be read.
+# Buckets that one Envoy may have, and may report at once, and reports that may wait to be read.
 BUCKETS, WAITING = 1000, 100
+# Bytes of the entries of a bucket; those that are kept of all Envoys, and what else of a bucket is.
+NAMED, HELD, EACH = 8192, 67_108_864, 1000
 # What holds for all is told for so long, and again when half of that is over.
 LONG = 120 * MILLION
-# After so long without a report it is not known any more what an Envoy had.
-GONE = 600 * MILLION
-# A token that comes as rarely is none.
-NEVER = 365 * 86_400 * MILLION
-
-
-class Name(NamedTuple):
-    """Which bucket."""
-
-    domain: str
-    entries: tuple[Entry, ...]
+# After so long without a report it is not known any more what an Envoy had; how often that is seen.
+GONE, PACE = 600 * MILLION, 60 * MILLION
 
 
 class Quotas:
@@ -63,6 +57,8 @@ class Quotas:
         self.hall = hall
         self.shares: dict[Name, dict[Stream, Share]] = {}
         self._streams: set[Stream] = set()
+        # How much is kept of what Envoys say.
+        self._held = 0
         self._allowed: Counter[str] = Counter()
         self._denied: Counter[str] = Counter()
         self._swept = 0
@@ -84,15 +80,19 @@ class Quotas:
         self._allowed[title] += allowed
         self._denied[title] += denied
 
+    def hold(self, size: int) -> None:
+        """Keep so much more of what an Envoy says, or less; raises Status where it is too much."""
+        if size > 0 and self._held + size > HELD:
+            raise Status(RESOURCE_EXHAUSTED, "too many buckets of all together; use fewer")
+        self._held += size
+
     def sweep(self, now: int) -> None:
         """Forget what an Envoy had that has not reported it for long."""
-        if now < self._swept + MILLION:
+        if now < self._swept + PACE:
             return
         self._swept = now
-        for name, shares in [*self.shares.items()]:
-            for stream, share in [*shares.items()]:
-                if share.begun + GONE < now:
-                    self.leave(name, stream)
+        for stream in self._streams:
+            stream.sweep(now)
 
     def close(self) -> None:
         """Hear of nobody any more."""
@@ -102,8 +102,6 @@ class Quotas:
     def drop(self, stream: Stream) -> None:
         """An Envoy has gone; what it was given is over when its round is."""
         self._streams.discard(stream)
-        for name in [name for name, shares in self.shares.items() if stream in shares]:
-            self.leave(name, stream)
 
     def leave(self, name: Name, stream: Stream) -> None:
         """An Envoy has a bucket no more."""
@@ -131,66 +129,93 @@ class Stream:
         self._quotas = quotas
         self._call = call
         self._domain = ""
-        self._reports: deque[Any] = deque()
+        self._reports: deque[bytes] = deque()
         self._task: Any = None
+        # It will report no more.
+        self._ended = False
         # When what holds for all was told of a bucket, and what.
         self._told: dict[Name, tuple[int, int]] = {}
-        # What each bucket met when it was last looked at.
-        self._met: dict[Name, Leaf | None] = {}
+        # What each bucket met when it was last reported, and when that was.
+        self._met: dict[Name, tuple[Leaf | None, int]] = {}
 
     def receive(self, message: bytes) -> None:
         """It has reported."""
-        try:
-            reports = Reports.FromString(bytes(message))
-        except DecodeError as problem:
-            said = f"the message is no RateLimitQuotaUsageReports: {problem}"
-            raise Status(INVALID_ARGUMENT, said) from None
-        self._domain = self._domain or reports.domain
-        if not self._domain:
-            raise Status(INVALID_ARGUMENT, "the domain is empty; name one in the first message")
         if not self._quotas.limit.far:
-            self._send(drive(self._answer(reports), perform))
+            self._send(drive(self._answer(message), perform))
             return
         if len(self._reports) >= WAITING:
             raise Status(RESOURCE_EXHAUSTED, "too many reports at once; send fewer")
-        self._reports.append(reports)
+        self._quotas.hold(len(message))
+        self._reports.append(message)
         if self._task is None:
             self._task = self._quotas.hall.loop.create_task(self._work())
 
     def end(self) -> None:
-        """It will report no more."""
-        self._quotas.drop(self)
-        self._call.finish()
+        """It will report no more; what it has reported is answered."""
+        self._ended = True
+        if self._task is None:
+            self._leave()
+            self._call.finish()
 
     def cancel(self) -> None:
         """It has gone."""
-        self._quotas.drop(self)
+        self._leave()
         if self._task is not None:
             self._task.cancel()
 
     def abandon(self) -> None:
         """Have it forget the buckets whose limit is gone."""
         told = Told()
-        for name, leaf in [*self._met.items()]:
+        for name, (leaf, _) in [*self._met.items()]:
             self._told.pop(name, None)
             if leaf is None or self._quotas.limit.find(*name)[0] is not None:
                 continue
-            self._met.pop(name)
-            self._quotas.leave(name, self)
+            self._forget(name)
             address(told, name).abandon_action.SetInParent()
         self._send(told)
 
+    def sweep(self, now: int) -> None:
+        """Forget buckets that it has not reported for long."""
+        for name in [name for name, (_, since) in self._met.items() if since + GONE < now]:
+            self._forget(name)
+
+    def _forget(self, name: Name) -> None:
+        del self._met[name]
+        self._told.pop(name, None)
+        self._quotas.leave(name, self)
+        self._quotas.hold(-weight(name))
+
+    def _leave(self) -> None:
+        for name in [*self._met]:
+            self._forget(name)
+        while self._reports:
+            self._quotas.hold(-len(self._reports.popleft()))
+        self._quotas.drop(self)
+
     async def _work(self) -> None:
+        code, said = OK, ""
         try:
             while self._reports:
-                self._send(await adrive(self._answer(self._reports.popleft()), aperform))
+                message = self._reports.popleft()
+                self._quotas.hold(-len(message))
+                self._send(await adrive(self._answer(message), aperform))
         except Status as problem:
-            self._quotas.drop(self)
-            self._call.finish(problem.code, problem.message)
+            code, said, self._ended = problem.code, problem.message, True
         finally:
             self._task = None
+        if self._ended:
+            self._leave()
+            self._call.finish(code, said)
 
-    def _answer(self, reports: Any) -> Flow[Any]:
+    def _answer(self, message: bytes) -> Flow[Any]:
+        reports = read(message)
+        self._domain = self._domain or reports.domain
+        if not self._domain:
+            raise Status(INVALID_ARGUMENT, "the domain is empty; name one in the first message")
+        if len(self._domain) > NAMED:
+            raise Status(INVALID_ARGUMENT, f"the domain has at most {NAMED:,} characters")
+        if len(reports.bucket_quota_usages) > BUCKETS:
+            raise Status(RESOURCE_EXHAUSTED, f"more than {BUCKETS:,} buckets at once; use fewer")
         told, now = Told(), self._quotas.limit.now()
         try:
             for usage in reports.bucket_quota_usages:
@@ -203,9 +228,11 @@ class Stream:
         name = self._named(usage)
         quotas = self._quotas
         leaf, key = quotas.limit.find(*name)
+        if name not in self._met:
+            quotas.hold(weight(name))
         allowed, denied = usage.num_requests_allowed, usage.num_requests_denied
         quotas.count(leaf, allowed, denied)
-        self._met[name] = leaf
+        self._met[name] = leaf, now
         if leaf is None or leaf.free or leaf.shadow or leaf.banned:
             quotas.leave(name, self)
             rule = DENY_ALL if leaf is not None and leaf.banned and not leaf.shadow else ALLOW_ALL
@@ -231,6 +258,8 @@ class Stream:
             said = f"a bucket has from 1 to {ENTRIES} entries, not {len(pairs)}"
             raise Status(INVALID_ARGUMENT, said)
         name = Name(self._domain, tuple(sorted((pair.key, pair.value) for pair in pairs)))
+        if weight(name) > EACH + NAMED:
+            raise Status(INVALID_ARGUMENT, f"a bucket's name has at most {NAMED:,} bytes in all")
         if name not in self._met and len(self._met) >= BUCKETS:
             raise Status(RESOURCE_EXHAUSTED, f"more than {BUCKETS:,} buckets; use fewer")
         return name
@@ -249,28 +278,16 @@ class Stream:
             self._call.send(told.SerializeToString())
 
 
-def address(told: Any, name: Name) -> Any:
-    """A new action about a bucket."""
-    action = told.bucket_action.add()
-    for key, value in name.entries:
-        action.bucket_id.bucket.add(key=key, value=value)
-    return action
+def read(message: bytes) -> Any:
+    """The reports of a message; raises a `Status` where it has none."""
+    try:
+        return Reports.FromString(bytes(message))
+    except DecodeError as problem:
+        said = f"the message is no RateLimitQuotaUsageReports: {problem}"
+        raise Status(INVALID_ARGUMENT, said) from None
 
 
-def assign(told: Any, name: Name, grant: Grant) -> None:
-    """Tell how much may go in until the round is over.
-
-    Envoy fills a new bucket as far as the one before it was filled. So it is told in one breath
-    that nothing may go in, which is no bucket, and then of a bucket, which begins full.
-    """
-    action = address(told, name).quota_assignment_action
-    action.assignment_time_to_live.FromMicroseconds(grant.span + LATE)
-    action.rate_limit_strategy.blanket_rule = DENY_ALL
-    if not grant.tokens:
-        return
-    action = address(told, name).quota_assignment_action
-    action.assignment_time_to_live.FromMicroseconds(grant.span + LATE)
-    bucket = action.rate_limit_strategy.token_bucket
-    bucket.max_tokens = min(grant.tokens, LARGEST)
-    bucket.tokens_per_fill.value = min(max(1, grant.ahead), LARGEST)
-    bucket.fill_interval.FromMicroseconds(grant.span if grant.ahead else NEVER)
+def weight(name: Name) -> int:
+    """About how many bytes are kept of a bucket, and of where it counts."""
+    texts = (name.domain, *(text for entry in name.entries for text in entry))
+    return EACH + sum(len(text.encode()) for text in texts)

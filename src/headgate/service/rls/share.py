@@ -105,6 +105,8 @@ class Share:
         tokens = min(want, left)
         if tokens:
             decision = yield partial(limiter.take, key, tokens)
+            if decision.reason == "unavailable":
+                return None
             tokens = tokens if decision else 0
         booked = yield from book(limiter, key, want - tokens, limit, self.span)
         # A bucket that holds next to nothing lets next to nothing in, so what comes within a second
