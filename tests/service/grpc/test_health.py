@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import tracemalloc
 
 import pytest
 
@@ -94,6 +95,35 @@ def test_who_watches_what_is_not_there_is_told_so_and_may_stay() -> None:
             "headers 1 grpc-status=13 grpc-message=one service is watched in a call end"
         ]
         assert talk.place.health._watching == {}
+
+
+def test_who_begins_to_watch_costs_nothing_of_those_who_do_already() -> None:
+    place = Place()
+    with Talk(place) as one, Talk(place) as other:
+        one.ask(begin(1, WATCH) + data(1, message(b""), 0))
+        place.ready = False
+        told = other.ask(begin(1, WATCH) + data(1, message(b""), 0))
+        assert told == ["headers 1", f"data 1 {message(NOT_SERVING)!r}"]
+        # The others hear of it when all are told.
+        assert one.said() == []
+        place.health.look()
+        assert (one.said(), other.said()) == ([f"data 1 {message(NOT_SERVING)!r}"], [])
+
+
+def test_however_long_a_name_is_it_is_not_kept() -> None:
+    size = 100_000
+    name = b"\x0a\xa0\x8d\x06" + bytes(size)
+    with Talk() as talk:
+        talk.ask(begin(1, WATCH) + data(1, message(b""), 0))
+        tracemalloc.start()
+        for stream in range(3, 43, 2):
+            said = message(name)
+            parts = [said[at : at + 16_000] for at in range(0, len(said), 16_000)]
+            told = talk.ask(begin(stream, WATCH), *(data(stream, part, 0) for part in parts))
+            assert f"data {stream} {message(UNKNOWN)!r}" in told
+        held = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+    assert held < 5 * size
 
 
 def test_what_has_to_be_asked_elsewhere_is_waited_for() -> None:

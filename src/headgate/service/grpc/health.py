@@ -45,23 +45,32 @@ class Health:
 
     def look(self) -> None:
         """Tell those who watch, if anything has changed."""
-        if not self._watching or self._asking is not None:
+        self._ask([*self._watching])
+
+    def watch(self, one: Watching) -> None:
+        """Tell somebody how it is, and from then on whenever it changes."""
+        self._watching[one] = None
+        self._ask([one])
+
+    def leave(self, one: Watching) -> None:
+        """Somebody watches no more."""
+        self._watching.pop(one, None)
+
+    def _ask(self, listeners: list[Watching]) -> None:
+        if not listeners or self._asking is not None:
             return
         ready = self._hall.things["ready"]()
         if isawaitable(ready):
+            # When it is known, all hear of it.
             self._asking = asyncio.ensure_future(ready)
             self._asking.add_done_callback(self._hear)
         else:
-            self._tell(ready)
+            tell(listeners, ready)
 
     def _hear(self, asking: asyncio.Future[Any]) -> None:
         self._asking = None
         if not asking.cancelled() and asking.exception() is None:
-            self._tell(asking.result())
-
-    def _tell(self, ready: Any) -> None:
-        for one in [*self._watching]:
-            one.tell(state(ready) if one.name in NAMES else SERVICE_UNKNOWN)
+            tell([*self._watching], asking.result())
 
     def _check(self, message: bytes, call: Call) -> bytes | Awaitable[bytes]:
         name = asked(message)
@@ -81,15 +90,17 @@ class Watching:
         self._health = health
         self._call = call
         self._told = b""
-        self.name = ""
+        self._begun = False
+        # Whether there is such a service; it may be called anything, however long.
+        self.known = False
 
     def receive(self, message: bytes) -> None:
         """What is to be watched."""
-        if self in self._health._watching:
+        if self._begun:
             raise Status(INTERNAL, "one service is watched in a call")
-        self.name = asked(message)
-        self._health._watching[self] = None
-        self._health.look()
+        self.known = asked(message) in NAMES
+        self._begun = True
+        self._health.watch(self)
 
     def tell(self, said: bytes) -> None:
         """Tell it, if it was told something else before."""
@@ -102,7 +113,13 @@ class Watching:
 
     def cancel(self) -> None:
         """It listens no more."""
-        self._health._watching.pop(self, None)
+        self._health.leave(self)
+
+
+def tell(listeners: list[Watching], ready: Any) -> None:
+    """Tell each of them how it is with what it asks after."""
+    for one in listeners:
+        one.tell(state(ready) if one.known else SERVICE_UNKNOWN)
 
 
 def state(ready: Any) -> bytes:
