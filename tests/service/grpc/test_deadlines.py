@@ -236,6 +236,17 @@ def test_a_call_whose_window_stays_shut_is_given_up_alone() -> None:
         assert talk.ask(call(3)) == fine(3)
 
 
+def test_who_has_nothing_to_take_in_for_long_has_time_when_there_is_something() -> None:
+    with Talk(greeting=PREFACE + settings((4, 7))) as talk:
+        talk.send(begin(1, CHAT) + data(1, message(b"hi"), 0))
+        assert len(talk.said()) == 2
+        talk.place.pass_(SENT + 1)
+        talk.place.chatter.calls[0].send(b"ho")
+        talk.place.pass_(SENT - 1)
+        assert talk.said() == []
+        assert talk.ask(window(1, 7)) == [f"data 1 {message(b'ho')!r}"]
+
+
 def test_who_hears_the_last_word_may_take_a_while_to_take_it_in() -> None:
     with Talk() as talk:
         talk.line.kept = 100

@@ -18,6 +18,9 @@ def push(channel: Any, call: Call, data: bytes) -> None:
         channel.tell(call, GRPC, 0)
     if call.backlog is None:
         call.backlog = bytearray()
+    if not call.backlog:
+        # From now on it is waited for that the client takes something in.
+        call.since = channel.house.now
     call.backlog += data
     channel.owed += len(data)
     pump(channel, call)
