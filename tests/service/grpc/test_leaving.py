@@ -90,6 +90,28 @@ def test_talks_are_told_to_go_elsewhere() -> None:
         assert talk.place.chatter.told == ["open", "cancel"]
 
 
+GOING = "grpc-status=14 grpc-message=the service is leaving end"
+
+
+def test_a_talk_that_began_too_late_is_told_as_well() -> None:
+    with Talk() as talk:
+        talk.place.hall.retire()
+        talk.send(begin(1, CHAT))
+        assert talk.said() == ASKED
+        assert talk.ask(HEARD) == [f"headers 1 {GOING}", "reset 1 NO_ERROR", "goaway 1 NO_ERROR"]
+        assert talk.line.ended
+
+
+def test_a_talk_of_a_client_that_leaves_does_not_hold_the_service_up() -> None:
+    with Talk() as talk:
+        assert talk.ask(begin(1, CHAT), frame(GOAWAY, 0, 0, bytes(8))) == ["goaway 1 NO_ERROR"]
+        talk.send(data(1, message(b"a"), 0))
+        assert not talk.line.ended
+        talk.place.hall.retire()
+        assert talk.said()[-2:] == [f"headers 1 {GOING}", "reset 1 NO_ERROR"]
+        assert talk.line.ended
+
+
 def test_to_retire_twice_is_to_retire() -> None:
     with Talk() as talk:
         talk.channel.retire()

@@ -100,22 +100,30 @@ def retire(channel: Any) -> None:
             channel.transport.abort()
     elif channel.stage == GREETING:
         channel.leave(NO_ERROR)
-    elif channel.parting == STAYING and not channel.deaf:
-        channel.parting = ASKED
-        channel.out.append(goaway(MOST, NO_ERROR) + frame(PING, 0, 0, FAREWELL))
-        channel.asked = channel.house.now
-        channel.wake(channel.asked + channel.house.until_closed)
-        for call in [*channel.calls.values()]:
-            if call.talker is not None and not call.done:
-                # It might never end.
-                channel.stumble(call, Status(UNAVAILABLE, "the service is leaving"))
+    elif not channel.deaf:
+        if channel.parting == STAYING:
+            channel.parting = ASKED
+            channel.out.append(goaway(MOST, NO_ERROR) + frame(PING, 0, 0, FAREWELL))
+            channel.asked = channel.house.now
+            channel.wake(channel.asked + channel.house.until_closed)
+        hush(channel)
     channel.flush()
+
+
+def hush(channel: Any) -> None:
+    """End what might never end by itself."""
+    for call in [*channel.calls.values()]:
+        if call.talker is not None and not call.done:
+            channel.stumble(call, Status(UNAVAILABLE, "the service is leaving"))
 
 
 def withdraw(channel: Any) -> None:
     """Hear nothing new; when everything is answered, it is over."""
     if channel.parting == FINAL or channel.deaf:
         return
+    if channel.parting == ASKED:
+        # Who had not heard of it may have begun another one.
+        hush(channel)
     channel.parting = FINAL
     channel.final = channel.last
     channel.out.append(goaway(channel.last, NO_ERROR))
