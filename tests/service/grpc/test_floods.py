@@ -205,3 +205,21 @@ def test_patience_is_regained_with_time_and_with_use_and_never_exceeds_its_measu
     patience = Patience(10, 2, 3)
     assert patience.bear(5, now, 0)
     assert patience.bear(5, now - 1_000_000_000, 0)
+
+
+def test_headers_of_calls_that_stay_are_kept_up_to_a_bound() -> None:
+    with Talk() as talk:
+        # One byte for each of 1,500 headers, of a name and a value that came once.
+        heavy = block(lines(CHAT)) + b"\xbe" * 1500
+        first = frame(HEADERS, 4, 1, block(lines(CHAT)) + b"\x40\x01a\x01b")
+        assert talk.ask(first) == []
+        told: list[str] = []
+        for stream in range(3, 203, 2):
+            told += talk.ask(frame(HEADERS, 4, stream, heavy))
+        refused = [one for one in told if "grpc-status=8" in one]
+        assert 60 < len(refused) < 90
+        assert len(talk.channel.calls) == 101 - len(refused)
+        # Who says less is heard, and so is who comes when others have gone.
+        assert talk.ask(call(203)) == fine(203)
+        talk.send(frame(RST_STREAM, 0, 3, number(8)))
+        assert talk.ask(frame(HEADERS, 4, 205, heavy)) == []

@@ -9,6 +9,7 @@ from __future__ import annotations
 from headgate.errors import MissingExtra
 from headgate.service.grpc.frames import COMPRESSION_ERROR, ENHANCE_YOUR_CALM, Broken
 from headgate.service.grpc.head import Head
+from headgate.service.grpc.terms import LIGHT
 
 try:
     from hpack import Decoder, HPACKError, OversizedHeaderListError
@@ -47,7 +48,7 @@ class Blocks:
         after = state(self.decoder)
         if after != self.state or after[0] is not self.state[0]:
             self.known.clear()
-        elif len(block) <= LONGEST:
+        elif len(block) <= LONGEST and head.weight <= LIGHT:
             if len(self.known) >= REMEMBERED:
                 self.known.clear()
             self.known[block] = head

@@ -22,6 +22,7 @@ cdef long GREETING
 cdef long OPEN
 cdef long HALF
 cdef long LAG
+cdef long LIGHT
 cdef long STREAM_HALF
 cdef long STREAM_WINDOW
 cdef long STREAMS

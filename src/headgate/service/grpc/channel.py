@@ -39,7 +39,7 @@ from headgate.service.grpc.frames import (
     reset,
 )
 from headgate.service.grpc.head import GRPC
-from headgate.service.grpc.intake import collect, complete
+from headgate.service.grpc.intake import burden, collect, complete
 from headgate.service.grpc.methods import Method
 from headgate.service.grpc.outflow import push, release, relieve, replenish
 from headgate.service.grpc.patience import Patience
@@ -56,6 +56,7 @@ from headgate.service.grpc.terms import (
     FUSS,
     HALF,
     LAG,
+    LIGHT,
     OURS,
     RESETS,
     STREAM_HALF,
@@ -265,6 +266,8 @@ class Channel(Ear):
             self.conclude(call, UNIMPLEMENTED, "there is no such method here")
             return
         try:
+            if call.head.weight > LIGHT:
+                burden(self, call, call.head.weight)
             if call.head.token or self.named or (self.hall.callers.needed and not method.spare):
                 admit(self, call, method)
             call.answer = method.answer

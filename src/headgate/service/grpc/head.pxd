@@ -13,3 +13,4 @@ cdef class Head:
     cdef public long long timeout
     cdef public bytes refusal
     cdef public bytes token
+    cdef public long long weight

@@ -28,6 +28,9 @@ UNITS = {
     b"n": 1,
 }
 
+# Bytes that a header takes besides what it says.
+EACH = 100
+
 # Headers, each by its place in the table everybody has.
 FINE = b"\x88"
 GRPC = FINE + b"\x0f\x10\x10application/grpc"
@@ -41,15 +44,18 @@ class Head:
 
     `sound` says that they may begin a call, `bare` that they may end what a client has to say. A
     call that is none of ours is answered with `refusal`. `timeout` is in microseconds, `length`
-    that of the body or below zero, `coding` how messages are compressed.
+    that of the body or below zero, `coding` how messages are compressed. `weight` is about how much
+    memory it takes: a header that is one byte on the wire may stand in every call.
     """
 
     __slots__ = (
         "bare", "coding", "length", "lines", "path", "refusal", "sound", "timeout", "token",
+        "weight",
     )  # fmt: skip
 
     def __init__(self, lines: Lines) -> None:
         self.lines = lines
+        self.weight = sum([EACH + len(name) + len(value) for name, value in lines])
         said = pseudo(lines) if clean(lines) else None
         self.bare = said is not None and not said
         self.sound = bool(said) and valid(said or {}, self)

@@ -18,14 +18,19 @@ def collect(channel: Any, call: Call, part: bytes) -> None:
     if call.body is None:
         call.body = bytearray()
     call.body += part
-    call.held += len(part)
-    channel.hoard += len(part)
-    if channel.hoard > HOARD + channel.methods.most:
-        raise Status(RESOURCE_EXHAUSTED, "too many messages are under way at once")
+    burden(channel, call, len(part))
     if call.talker is not None:
         deal(channel, call, call.body)
     elif 0 < measure(call.body, channel.methods.most) < len(call.body):
         raise Status(INTERNAL, "something follows the one message of a call")
+
+
+def burden(channel: Any, call: Call, size: int) -> None:
+    """Keep so much of what a client says; raises Status if that is too much of all its calls."""
+    call.held += size
+    channel.hoard += size
+    if channel.hoard > HOARD + channel.methods.most:
+        raise Status(RESOURCE_EXHAUSTED, "too many messages are under way at once")
 
 
 def complete(channel: Any, call: Call) -> None:

@@ -19,7 +19,9 @@ WIDE = 1_048_576
 STREAM_WINDOW = 131_072
 HALF = WIDE // 2
 STREAM_HALF = STREAM_WINDOW // 2
-# Bytes of messages that are not whole, besides one, and of answers that are not taken in.
+# Bytes of messages that are not whole, besides one, and of headers of calls that are longer than
+# `LIGHT`; of answers that are not taken in.
+LIGHT = 4096
 HOARD = 4_194_304
 OWED = 4_194_304
 # Bytes of a header block, and in how many frames it may come.
