@@ -25,6 +25,7 @@ descriptors:
   - {key: path, rate_limit: {unit: minute, requests_per_unit: 60}}
   - {key: few, rate_limit: {unit: minute, requests_per_unit: 3}}
   - {key: fast, rate_limit: {limit: 100/s}}
+  - {key: daily, rate_limit: {unit: day, requests_per_unit: 10000}}
   - {key: free, rate_limit: {unlimited: true}}
   - {key: banned, rate_limit: {unit: day, requests_per_unit: 0}}
   - {key: tried, shadow_mode: true, rate_limit: {unit: day, requests_per_unit: 1}}
@@ -239,6 +240,21 @@ def test_what_an_envoy_had_that_is_gone_comes_back(desk: Desk, quotas: Quotas) -
     assert half[1] == pytest.approx(1000, rel=0.25)
     assert alone[0] > 1.6 * half[1]
     assert quotas.status()["streams"] == 1
+
+
+def test_envoys_that_come_and_go_do_not_use_up_what_is_for_a_day(
+    desk: Desk, quotas: Quotas
+) -> None:
+    for _ in range(5):
+        envoy = Envoy(desk, quotas)
+        envoy.report(daily="x")
+        assert bucket(envoy) == (10, 0)
+        envoy.stream.cancel()
+        desk.clock.advance(ROUND)
+    assert stand(desk.ask("edge", priced(0, daily="x")))[3] == 9950
+
+    # Who is asked for more is given more, a round later.
+    assert rounds(desk, [Envoy(desk, quotas)], [100], 4, "daily")[0] > 1400
 
 
 @settings(max_examples=20, deadline=None)

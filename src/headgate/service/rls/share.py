@@ -32,8 +32,9 @@ SPAN, LONGEST = 5 * MILLION, 60 * MILLION
 LATE = MILLION
 # So much more than was asked for lately, in case it becomes more.
 MORE = 1.25
-# Of whom nothing is known yet may have so many, if they are there, and half of what is.
-FIRST = 10
+# Of whom nothing is known yet may have so many, if they are there; or half of what is, but not more
+# than the limit brings in so long: if they go at once, that much is lost until a window is over.
+FIRST, SOON = 10, 60 * MILLION
 # Requests a second that somebody may have who had none.
 LEAST = 0.1
 # So many rounds one may say nothing.
@@ -101,7 +102,8 @@ class Share:
         # What can be had until the round is over, and has not been had by others.
         ahead = max(0.0, self.span - decision.retry_after * MILLION)
         ample = left + int(limit.rate.count * ahead / limit.rate.period)
-        want = self.want(ample, others, now)
+        soon = limit.rate.count * SOON // limit.rate.period
+        want = self.want(ample, soon, others, now)
         tokens = min(want, left)
         if tokens:
             decision = yield partial(limiter.take, key, tokens)
@@ -116,8 +118,8 @@ class Share:
         self.grant, self.begun = Grant(tokens + early, booked - early, self.span), now
         return self.grant
 
-    def want(self, ample: int, others: Sequence[Share], now: int) -> int:
-        """How much to ask for, of so much that there may be."""
+    def want(self, ample: int, soon: int, others: Sequence[Share], now: int) -> int:
+        """How much to ask for, of so much that there may be; `soon` is for who is not known."""
         rates = [one.rate for one in others if one.known]
         usual = sum(rates) / len(rates) if rates else 1.0
         # Nobody is left with nothing: who was asked for nothing may be asked again.
@@ -126,7 +128,7 @@ class Share:
         whole = ample + sum(one.left(now) for one in others)
         fair = min(ample, max(1, int(whole * mine / (mine + sum(theirs)))))
         if not self.known:
-            return min(fair, max(FIRST, ample // 2))
+            return min(fair, max(FIRST, min(soon, ample // 2)))
         return min(fair, ceil(self.rate * MORE * self.span / MILLION) + 1)
 
     def heard(self, now: int) -> bool:
