@@ -312,6 +312,19 @@ def test_files_that_are_as_they_were_change_nothing(desk: Desk, tmp_path: Path) 
     assert desk.limit.status()["edge.user"]["passed"] == 1
 
 
+def test_what_is_known_of_limits_stays_when_files_are_read_again(desk: Desk) -> None:
+    desk.ask("edge", priced(0, path="/"))
+    desk.ask("edge", {"path": "/"}, hits=3)
+    before = desk.limit.status()["edge.path"]
+    desk.change(FILE)
+
+    assert before == desk.limit.status()["edge.path"] == {"passed": 2, "refused": 0, "shadowed": 0}
+    # What is told afterwards is owed still, also if it is too much.
+    desk.ask("edge", priced(3, path="/"))
+    desk.clock.advance(60.0)
+    assert stand(desk.ask("edge", priced(0, path="/")))[3] == 0
+
+
 def test_headers_tell_of_the_tightest_limit() -> None:
     desk = Desk(FILE, terms=Terms(headers=True))
     told = ({"user": "u"}, {"path": "/"}, {"free": "1"}, {"none": "1"})

@@ -46,6 +46,11 @@ class Leaf:
         self.sayings = sayings(self.limits, policy.name)
         self.tally = Tally()
 
+    def follow(self, other: Leaf) -> None:
+        """Go on where another one ends, which a file said before."""
+        self.tally = other.tally
+        self.later = other.later
+
     def __str__(self) -> str:
         """As the reference tells of it at `/rlconfig`."""
         policy = self.policy

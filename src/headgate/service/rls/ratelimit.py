@@ -69,8 +69,6 @@ class RateLimit:
         self._known: dict[bytes, Case] = {}
         self._overrides: dict[tuple[int, int], Leaf] = {}
         self._plain = True
-        # What was read last, with the terms it was to hold by.
-        self._read: tuple[Any, ...] = ()
         # The rules that known calls were made ready for.
         self._book: Any = None
 
@@ -80,10 +78,14 @@ class RateLimit:
         A descriptor whose limit is another one now begins anew.
         """
         trees = grow(domains)
+        before = {leaf.title: leaf for leaf in self._leaves()}
         if url and url != self._shelf.url:
             self._left.append(self._shelf)
             self._shelf = Shelf(url, self._clock, True, REALM)
         self._trees = trees
+        for leaf in self._leaves():
+            if leaf.title in before:
+                leaf.follow(before.pop(leaf.title))
         self._terms = Terms() if terms is None else terms
         self._plain = not any(self._terms)
         self._era += 1
@@ -92,11 +94,7 @@ class RateLimit:
 
     def reload(self, files: Iterable[str], terms: Terms | None = None, url: str = "") -> None:
         """Go by what these files say; raises `RulesError`, and changes nothing, if they are bad."""
-        found = (load(files), terms, url)
-        # What is the same goes on, and with it what was asked of each limit.
-        if found != self._read:
-            self.change(*found)
-            self._read = found
+        self.change(load(files), terms, url)
 
     def answer(self, message: bytes, call: object = None) -> Answer:
         """The answer to a `RateLimitRequest`, both as on the wire; raises a `Status` if none is."""
