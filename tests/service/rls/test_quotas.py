@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from headgate.decision import Decision
 from headgate.drive import drive
 from headgate.service.grpc.status import INVALID_ARGUMENT, RESOURCE_EXHAUSTED, Status
+from headgate.service.rls.case import Terms
 from headgate.service.rls.messages import Quotas as Told
 from headgate.service.rls.messages import Reports
 from headgate.service.rls.quotas import BUCKETS, GONE, HELD, NAMED, Quotas
@@ -182,6 +183,18 @@ def test_what_needs_no_counting_is_told_for_all(
     desk.clock.advance(60.0)
     envoy.report(**entries)
     assert len(envoy.line.sent) == 2
+
+
+def test_while_nobody_is_refused_all_may_go_in(desk: Desk, quotas: Quotas) -> None:
+    envoy = Envoy(desk, quotas)
+    envoy.report(few="x")
+    desk.keeper.enabled = False
+    assert (blanket(envoy, few="x"), blanket(envoy, banned="x")) == ("ALLOW_ALL", "ALLOW_ALL")
+    desk.keeper.enabled = True
+    assert (blanket(envoy, few="x"), blanket(envoy, banned="x")) == ("DENY_ALL", "DENY_ALL")
+    desk.terms = Terms(shadow=True)
+    desk.change(FILE)
+    assert (blanket(envoy, few="x"), blanket(envoy, banned="x")) == ("ALLOW_ALL", "ALLOW_ALL")
 
 
 def test_what_is_used_up_is_a_no_to_all(desk: Desk, quotas: Quotas) -> None:

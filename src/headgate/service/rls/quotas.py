@@ -5,7 +5,7 @@ of a file that such a descriptor meets (see `tree`), and counts under the same k
 rate limit service and quotas of one descriptor share one limit.
 
     a limit                       a token bucket, as `share` works it out
-    unlimited, or only tried out  all may go in
+    unlimited, or only tried out  all may go in, and so they may while no rules are asked
     0                             nothing may go in
     no limit at all               all may go in, as with a call
     a limit that is gone          the bucket is to be forgotten
@@ -233,10 +233,10 @@ class Stream:
         allowed, denied = usage.num_requests_allowed, usage.num_requests_denied
         quotas.count(leaf, allowed, denied)
         self._met[name] = leaf, now
-        if leaf is None or leaf.free or leaf.shadow or leaf.banned:
+        if leaf is None or leaf.free or leaf.shadow or leaf.banned or not quotas.limit.strict:
             quotas.leave(name, self)
-            rule = DENY_ALL if leaf is not None and leaf.banned and not leaf.shadow else ALLOW_ALL
-            self._blanket(told, name, rule, now)
+            barred = leaf is not None and leaf.banned and not leaf.shadow and quotas.limit.strict
+            self._blanket(told, name, DENY_ALL if barred else ALLOW_ALL, now)
             return
         self._told.pop(name, None)
         shares = quotas.shares.setdefault(name, {})

@@ -141,6 +141,11 @@ class RateLimit:
         """Whether answers are awaited."""
         return self._shelf.far
 
+    @property
+    def strict(self) -> bool:
+        """Whether anybody is refused at all."""
+        return self._lodge.enabled and not self._terms.shadow
+
     def now(self) -> int:
         """What time it is, in microseconds."""
         return self._lodge.clock.now()
