@@ -224,6 +224,29 @@ def test_what_was_let_in_beyond_is_paid_for(desk: Desk, quotas: Quotas) -> None:
     assert bucket(envoy) == (1, 0)
 
 
+def test_what_was_let_in_while_nobody_was_asked_is_no_debt(desk: Desk, quotas: Quotas) -> None:
+    envoy = Envoy(desk, quotas)
+    envoy.allowed = 100_000
+    assert blanket(envoy, few="x") == "DENY_ALL"
+    desk.clock.advance(60.0)
+    assert blanket(envoy, few="x") == "token_bucket"
+
+
+def test_what_was_let_in_beyond_a_round_is_owed_as_far_as_it_was_assigned(
+    desk: Desk, quotas: Quotas
+) -> None:
+    envoy = Envoy(desk, quotas)
+    envoy.report(few="x")
+    envoy.allowed = 100_000
+    desk.clock.advance(ROUND)
+    assert blanket(envoy, few="x") == "DENY_ALL"
+    desk.clock.advance(60.0)
+    assert blanket(envoy, few="x") == "DENY_ALL"
+    desk.clock.advance(60.0)
+    envoy.report(few="x")
+    assert bucket(envoy) == (3, 0)
+
+
 def test_a_bucket_goes_on_as_fast_as_the_limit(desk: Desk, quotas: Quotas) -> None:
     envoy = Envoy(desk, quotas)
     passed = rounds(desk, [envoy], [200], 12)

@@ -9,7 +9,9 @@ each other, and what an Envoy was given that dies is over when its round is.
 How much that is follows from what it was asked for lately, a little more, and what is fair among
 those who report the same. In any span all of them together let in no more than the limit lets
 through in that span and one round before and after it, but for what one lets in while its report
-is late, or passes the answer to the one before; that is debited as soon as it is reported.
+is late, or passes the answer to the one before; that is debited as soon as it is reported. What one
+lets in that was assigned nothing, as while nobody could be asked, uses up what is left and is no
+debt: hours of it would be answered with a no for days.
 """
 
 from __future__ import annotations
@@ -79,11 +81,18 @@ class Share:
         self.known = True
 
     def settle(self, leaf: Leaf, limiter: Any, key: str, allowed: int, now: int) -> Flow[None]:
-        """Give back what was not used of a round, or pay for what was used beyond it."""
+        """Give back what was not used of a round, or pay for what was used beyond it.
+
+        That is at most what is left, and as much again as was assigned.
+        """
         grant, self.grant = self.grant, NOTHING
-        rest = grant.tokens + grant.ahead - allowed
+        given = grant.tokens + grant.ahead
+        rest = given - allowed
         if rest < 0:
-            yield partial(limiter.debit, key, min(-rest, heaviest(leaf)))
+            decision = yield partial(limiter.peek, key, 0)
+            due = min(-rest, decision.remaining + given, heaviest(leaf))
+            if due > 0 and decision.reason != "unavailable":
+                yield partial(limiter.debit, key, due)
         elif rest > 0 and same(leaf.limits, self.begun, now):
             yield partial(limiter.refund, key, min(rest, heaviest(leaf)))
 
