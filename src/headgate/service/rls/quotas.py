@@ -188,8 +188,8 @@ class Stream:
     def _leave(self) -> None:
         for name in [*self._met]:
             self._forget(name)
-        while self._reports:
-            self._quotas.hold(-len(self._reports.popleft()))
+        self._quotas.hold(-sum(map(len, self._reports)))
+        self._reports.clear()
         self._quotas.drop(self)
 
     async def _work(self) -> None:
