@@ -262,6 +262,47 @@ def test_no_line_that_is_shown_tells_a_token(token: str, other: str) -> None:
     assert "***" in result.stderr
 
 
+@pytest.mark.parametrize(
+    "section",
+    [
+        "budget: {limit: 9/s, grant: 1, keys: [hunter2, 'hunter2'], lissen: x}",
+        "budget: {limit: 9/s, grant: 1, keys: hunter2}",
+        "budget:\n  limit: 9/s\n  grant: 1\n  keys:\n    - hunter2",
+        "service: {secret: hunter2, lissen: x}",
+        "service:\n  callers:\n    shop:\n      token:\n        - hunter2",
+    ],
+)
+def test_no_line_that_is_shown_tells_a_secret(section: str) -> None:
+    result = check(f"version: 1\n{section}\n")
+
+    assert result.exit_code == 2
+    assert "hunter2" not in result.stderr
+
+
+DOMAINS = """
+domain: edge
+descriptors:
+  - {key: path, rate_limit: {unit: fortnight, requests_per_unit: 2}}
+"""
+
+
+def test_files_that_rules_name_are_looked_at_as_well() -> None:
+    Path("edge.yaml").write_text(DOMAINS)
+    naming = "version: 1\nservice: {ratelimit: {files: [edge.yaml]}}\n"
+    result, told = check(naming), json.loads(check(naming, "--json").stdout)
+
+    assert result.exit_code == 2
+    assert result.stderr.splitlines() == [
+        "edge.yaml:4:36: descriptors[0].rate_limit.unit: is second, minute, hour, day, week, month "
+        'or year, not "fortnight"',
+        "    - {key: path, rate_limit: {unit: fortnight, requests_per_unit: 2}}",
+        f"  {' ' * 35}^",
+    ]
+    assert (told["problems"][0]["file"], told["problems"][0]["line"]) == ("edge.yaml", 4)
+    Path("edge.yaml").write_text(DOMAINS.replace("fortnight", "week"))
+    assert check(naming).exit_code == 0
+
+
 def test_usual_rules_fit_into_a_terminal_of_80_columns() -> None:
     rules = """\
 version: 1
@@ -402,6 +443,7 @@ def test_what_is_broken_in_json() -> None:
     assert told["good"] is False
     assert told["problems"][1] == {
         "message": 'rate "5/sex": unknown unit "sex" at column 3; try s, min, h or day',
+        "file": "rules.yaml",
         "path": "rules[0].limit",
         "line": 5,
         "column": 12,

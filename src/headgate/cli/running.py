@@ -120,11 +120,21 @@ def serve(orders: Orders, workers: int | None) -> int:
 
     journal.keep(orders.quiet)
     try:
-        Master(orders, orders.origin.fetch(""), workers or 0, show).run()
+        master = Master(orders, orders.origin.fetch(""), workers or 0, show)
+        prove(master)
+        master.run()
     except Stillborn as error:
         click.echo(f"headgate: {error}", err=True)
         return FAILED
     return GOOD
+
+
+def prove(master: Master) -> None:
+    """See that what the rules name can be read as well; raises `RulesError` if it is bad."""
+    if master.orders.serves == "service":
+        from headgate.service.rls.domains import load  # noqa: PLC0415 - as above
+
+        load(master.terms.ratelimit.files)
 
 
 def show(master: Master) -> None:

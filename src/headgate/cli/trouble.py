@@ -16,23 +16,32 @@ from headgate.errors import Problem, spelled
 WIDTH = 100
 SECRET = re.compile(r"([a-z+]+://)(?:(?!://).)*@")
 OPTIONS = re.compile(r"((?:redis|valkey|unix|headgate)[a-z+]*://[^\s\"'?]*\?)[^\s\"']*")
-# What stands after the name of a token, in any of the three forms.
-TOKEN = re.compile(r"""(\btoken["']?\s*[:=]\s*)(?:"(?:[^"\\]|\\.)*"?|'[^']*'?|[^\s"',}]+)""")
+# What stands after the name of a secret, in any of the three forms, also where it is a list.
+HIDDEN = ("token", "secret", "keys")
+ONE = r"""(?:"(?:[^"\\]|\\.)*"?|'[^']*'?|[^\s"',}\]]+)"""
+TOKEN = re.compile(rf"""(\b(?:{"|".join(HIDDEN)})["']?\s*[:=]\s*)(?:\[[^\]]*\]?|{ONE})""")
 
 
 def lines(file: str, problems: tuple[Problem, ...]) -> Iterator[str]:
     """What to say, line by line."""
-    source = text(file)
+    sources: dict[str, list[str]] = {}
     for problem in problems:
         yield masked(f"{'warning: ' if problem.warning else ''}{problem}")
+        # It may be wrong with a file that the rules name.
+        place = problem.file or file
+        source = sources[place] = sources.get(place) or text(place)
         if 0 < problem.line <= len(source):
-            yield from pointed(source[problem.line - 1], problem.column)
+            line = source[problem.line - 1]
+            # A secret may stand on a line by itself.
+            if TOKEN.search(line) or not any(word in problem.path for word in HIDDEN):
+                yield from pointed(line, problem.column)
 
 
 def plainly(problem: Problem) -> dict[str, Any]:
     """A problem as plain data."""
     return {
         "message": masked(problem.message),
+        "file": problem.file,
         "path": spelled(problem.path),
         "line": problem.line,
         "column": problem.column,
@@ -66,7 +75,7 @@ def masked(line: str) -> str:
 
 
 def hushed(line: str) -> str:
-    """A line of the file without that, and without tokens, which a message never tells."""
+    """A line of the file without that, and without secrets, which a message never tells."""
     return TOKEN.sub(r"\1***", masked(line))
 
 
