@@ -3,10 +3,10 @@
 #   PYTHON=python3.13 make test    another interpreter (`make clean` between them)
 #   HEADGATE_PURE=1 make test      the plain files only, nothing compiled
 #   HEADGATE_REQUIRE=1 make test   fail where the core does not compile
-#   JOBS=1 make test               one test process instead of three
+#   JOBS=1 make test               one test process instead of four
 
 PYTHON ?= python3
-JOBS ?= 3
+JOBS ?= 4
 VENV := .venv
 BENCH := .venv-bench
 # What is installed is compiled to bytecode when it is first imported: most of it never is.
