@@ -100,6 +100,7 @@ bench: $(BENCH)/.package ## measure against the peers, in an environment of its 
 	$(BENCH)/bin/python benchmarks/web.py
 	$(BENCH)/bin/python benchmarks/gateway.py
 	$(BENCH)/bin/python benchmarks/serving.py
+	$(BENCH)/bin/python benchmarks/callers.py
 
 # What is measured of a gateway wants the machine for itself, so those go one after another.
 soak: $(TOOLS) ## the same proofs at length, traces ten times as long, and what takes real time

@@ -21,10 +21,14 @@ from headgate.rules.clients.client import Client
 from headgate.rules.matching.request import Request
 from headgate.service.rls.tree import Entry
 
-ADDRESSES = ("remote_address", "masked_remote_address")
-PATHS = ("path", ":path")
-METHODS = ("method", ":method")
-HOSTS = ("host", ":authority")
+# The facts that well-known keys are.
+FACTS = {
+    "remote_address": "address", "masked_remote_address": "address",
+    "path": "path", ":path": "path",
+    "method": "method", ":method": "method",
+    "host": "host", ":authority": "host",
+    "user": "user", "plan": "plan",
+}  # fmt: skip
 
 
 class Petition(Request):
@@ -33,27 +37,33 @@ class Petition(Request):
     __slots__ = ()
 
     def __init__(self, domain: str, entries: Sequence[Entry], client: Client) -> None:
-        address = first(entries, ADDRESSES)
+        facts = known(entries)
+        address = facts.get("address", "")
         # A network that was masked already is no address, and a client all the same.
         found = client.find(address, ())
         key = found.key if found.address else address
-        path, _, query = first(entries, PATHS).partition("?")
+        path, _, query = facts.get("path", "").partition("?")
         super().__init__(
-            first(entries, METHODS) or "GET",
+            facts.get("method", "GET"),
             unquote(path) or "/",
             [(named(name), value) for name, value in entries],
             query,
-            first(entries, HOSTS) or domain,
+            facts.get("host", domain),
             client=key,
             address=address,
-            user=first(entries, ("user",)),
-            plan=first(entries, ("plan",)),
+            user=facts.get("user", ""),
+            plan=facts.get("plan", ""),
         )
 
 
-def first(entries: Sequence[Entry], keys: tuple[str, ...]) -> str:
-    """The value of the first entry with one of these keys, or nothing."""
-    return next((value for key, value in entries if key in keys and value), "")
+def known(entries: Sequence[Entry]) -> dict[str, str]:
+    """The facts among entries: of each the first that says anything."""
+    found: dict[str, str] = {}
+    for key, value in entries:
+        fact = FACTS.get(key)
+        if fact is not None and value:
+            found.setdefault(fact, value)
+    return found
 
 
 def named(key: str) -> str:
