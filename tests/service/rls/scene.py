@@ -23,6 +23,8 @@ from tests.servers.envoy import Door, Envoy, header, limits, quota
 from tests.servers.ports import Port
 from tests.service.rls.calls import NOON
 
+DAY = 86_400_000_000
+
 FILE = """
 domain: edge
 descriptors:
@@ -121,6 +123,16 @@ class Scene:
 
         async def errand() -> None:
             self.service.change(self.rules())
+
+        self.call(errand())
+
+    def sleep(self) -> None:
+        """Go on at the beginning of the next day."""
+
+        async def errand() -> None:
+            self.clock.set((self.clock.now() // DAY + 1) * DAY / 1e6)
+            # What was there before is a day old at once, and not in the middle of what comes.
+            self.service._tick()
 
         self.call(errand())
 

@@ -25,7 +25,7 @@ def later(scene: Scene) -> None:
     """The next day begins."""
     scene.write(FILE)
     scene.change()
-    scene.clock.set(scene.clock.now() // 86_400_000_000 * 86_400.0 + 86_400.0)
+    scene.sleep()
 
 
 def test_a_request_goes_in_until_the_limit_is_reached(scene: Scene) -> None:
