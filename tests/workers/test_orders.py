@@ -8,6 +8,7 @@ import pytest
 
 from headgate.errors import RulesError
 from headgate.rules.model.rules import Rules
+from headgate.rules.model.service import Service
 from headgate.workers.orders import Orders
 from headgate.workers.summary import summary
 
@@ -36,6 +37,17 @@ def test_it_listens_where_it_is_told_to(file: Path) -> None:
     rules = Orders(str(file), ("127.0.0.1:1", "[::1]:2")).origin.load()
 
     assert [str(one.place) for one in rules.gateway.listen] == ["127.0.0.1:1", "[::1]:2"]
+
+
+def test_a_service_that_nothing_is_said_of_is_as_usual_and_its_rules_are_those(file: Path) -> None:
+    file.write_text("version: 1\n")
+    orders = Orders(str(file), serves="service")
+
+    rules = orders.origin.load()
+    assert rules == Rules.load(file)
+    assert orders.terms(rules) == Service()
+    moved = Orders(str(file), ("http://127.0.0.1:1",), serves="service")
+    assert [one.speaks for one in moved.terms(moved.origin.load()).listen] == ["http"]
 
 
 def test_rules_without_a_gateway_are_refused(file: Path) -> None:

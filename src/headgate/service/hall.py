@@ -10,6 +10,7 @@ from collections import Counter
 from typing import Any
 
 from headgate.service.guest import Guest
+from headgate.service.top import Tops
 from headgate.wire.house import House
 
 # What a guest does not take in is kept up to so many bytes; then nothing more is read from it.
@@ -21,6 +22,7 @@ class Hall:
 
     `callers` say who a guest is, `keeper` has the rules in force, `terms` are what those say of the
     service, and `things` is what protocols keep for all their guests, each under its own name.
+    `tops` know who asks most, in whatever protocol.
     """
 
     def __init__(self, keeper: Any, teller: Any, callers: Any, house: House) -> None:
@@ -37,6 +39,7 @@ class Hall:
         self.terms: Any = None
         self.loop: Any = None
         self.things: dict[str, Any] = {}
+        self.tops = Tops()
         self._counts: Counter[str] = Counter()
 
     def seat(self, guest: Guest) -> bool:

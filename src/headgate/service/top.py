@@ -12,7 +12,7 @@ present one, and of what has passed of this one.
 from __future__ import annotations
 
 from heapq import heappush, heapreplace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from headgate.rules.matching.facts import LONGEST_KEY, tidy
 
@@ -109,6 +109,11 @@ class Tops:
                 return
             pair = self._pairs[rule] = Pair()
         pair.now.note(key if len(key) <= LONGEST_KEY else tidy(key), refused)
+
+    def hear(self, entry: Any, now: int) -> None:
+        """A request was taken through rules: by each that was asked, its key there has asked."""
+        for one in entry.passes:
+            self.note(one.ruling.name, one.key, 0 if one.decision else 1, now)
 
     def most(self, rule: str, few: int, now: int) -> tuple[list[Heavy], int, int]:
         """The few who asked most; how often anybody did, and since how many microseconds."""

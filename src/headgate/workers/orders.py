@@ -10,6 +10,7 @@ from hashlib import blake2b
 from typing import Any
 
 from headgate.rules.model.rules import Rules
+from headgate.rules.model.service import Service
 from headgate.rules.watch.sources import reach
 from headgate.workers.origin import Amended
 
@@ -49,7 +50,9 @@ class Orders:
 
     def terms(self, rules: Rules) -> Any:
         """What rules say of what is served."""
-        return getattr(rules, self.serves)
+        found = getattr(rules, self.serves)
+        # A service may be as usual in everything.
+        return Service() if found is None else found
 
     def grace(self, rules: Rules) -> float:
         """For how many seconds to drain, by these rules."""

@@ -96,10 +96,10 @@ class Draft:
         terms = getattr(rules, self.serves)
         if terms is None and self.serves == "gateway":
             raise RulesError((Problem(LACKS, file=self.text.title),))
-        terms = Service() if terms is None else terms
         if self.listen:
-            terms = replace(terms, listen=LISTENERS[self.serves].read(self.listen, (), Report()))
-        rules = replace(rules, **{self.serves: terms})
+            listen = LISTENERS[self.serves].read(self.listen, (), Report())
+            terms = replace(Service() if terms is None else terms, listen=listen)
+            rules = replace(rules, **{self.serves: terms})
         if self.spare and silent(self.text):
             rules = replace(rules, store=self.spare)
         return rules

@@ -23,6 +23,17 @@ def test_units_are_taken_and_told_in_eight_parts(stage: Stage) -> None:
     assert never == [0, 5, 1, -1, 4 * STEP, "never", "api", 0]
 
 
+def test_who_asks_most_is_noted() -> None:
+    with Stage(plan({"name": "api", "key": "client.ip", "limit": "1/min"}, ROOM)) as stage:
+        for words in ("HG.TAKE api k", "HG.TAKE api k", "HG.RESERVE api k 1 0", "HG.PEEK api k"):
+            stage.ask(*words.split())
+        stage.ask("HG.HOLD", "room", "k")
+        most = {name: stage.hall.tops.most(name, 5, 0)[0] for name in ("api", "room")}
+
+    # Who only looks has not asked.
+    assert most == {"api": [("k", 3, 0, 2)], "room": [("k", 1, 0, 0)]}
+
+
 def test_a_look_takes_nothing_and_a_debit_what_is_not_there(stage: Stage) -> None:
     with stage.talk() as talk:
         answers = [

@@ -57,6 +57,19 @@ def desk() -> Desk:
     return Desk(rules=Rules.read(RULES))
 
 
+def test_who_asks_most_is_noted() -> None:
+    desk = Desk(rules=Rules.read("{version: 1, rules: [{name: a, key: client.ip, limit: 2/day}]}"))
+    told = {"remote_address": "192.0.2.1"}
+    for _ in range(3):
+        desk.ask("any", told)
+    desk.ask("any", told, {"remote_address": "192.0.2.2"})
+
+    found, total, _ = desk.limit._tops.most("a", 5, desk.clock.now())
+    # The third, and what came with the fourth, were refused.
+    assert found[0] == ("192.0.2.1", 4, 0, 2)
+    assert total in (4, 5)
+
+
 def test_an_entry_is_the_fact_of_its_name_and_a_header() -> None:
     entries = [
         ("remote_address", "2001:db8:1:2:3::9"),

@@ -354,7 +354,7 @@ def test_who_asks_most_is_noted() -> None:
         talk.ask(path="/api/", src=SOURCE)
     talk.ask(rule="mail", key="ann")
 
-    tops = talk.hall.things["top"]
+    tops = talk.hall.tops
     assert [(one.key, one.asked, one.refused) for one in tops.most("api", 5, 0)[0]] == [
         (SOURCE, 4, 1)
     ]

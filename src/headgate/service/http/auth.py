@@ -120,9 +120,7 @@ def said(request: Any, entry: Entry, deny: int) -> Answer:
 
 def settle(asking: Asking, entry: Entry, status: int) -> None:
     """Note who asked, and say how the request ended, as far as anybody here will know."""
-    reception = asking.clerk.reception
-    for one in entry.passes:
-        reception.tops.note(one.ruling.name, one.key, int(not one.decision), asking.hall.house.now)
+    asking.hall.tops.hear(entry, asking.hall.house.now)
     if entry.refusal is not None:
         asking.hall.refused += 1
     if not entry.idle:

@@ -19,7 +19,6 @@ from headgate.service.http.basket import fetch
 from headgate.service.http.clerk import Clerk, explain
 from headgate.service.http.patron import Patron
 from headgate.service.http.saying import JSON, Trouble, told
-from headgate.service.top import Tops
 from headgate.wire.exchange import CHUNKED, Exchange
 from headgate.wire.lines import CLOSE, CONTINUE, KEEP, LINES
 from headgate.wire.phases import BODY, WAITING
@@ -69,7 +68,7 @@ class Reception:
         self.hearsay = self.private = b""
         self.book: Any = None
         self.herald: Any = None
-        self.tops = hall.things.setdefault("top", Tops())
+        self.tops = hall.tops
         self.clerk = Clerk(self)
 
     def admit(self, exchange: Exchange) -> None:

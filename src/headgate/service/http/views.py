@@ -74,7 +74,7 @@ def top(asking: Asking) -> Answer:
     if name not in names:
         raise Trouble(404, sentence(unheard(name, names)))
     now = asking.hall.house.now
-    found, total, span = asking.clerk.reception.tops.most(name, int(few), now)
+    found, total, span = asking.hall.tops.most(name, int(few), now)
     keys = [one._asdict() for one in found]
     return answer({"rule": name, "seconds": span / MILLION, "total": total, "keys": keys})
 

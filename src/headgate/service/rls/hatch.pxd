@@ -6,6 +6,7 @@ from headgate.rules.live.entry cimport Entry, Pass
 from headgate.rules.live.tally cimport Tally
 from headgate.rules.live.turnstile cimport Turnstile
 from headgate.service.rls.scribe cimport answer, status
+from headgate.service.top cimport Tops
 
 
 @cython.final
@@ -26,6 +27,8 @@ cdef class Wicket:
     cdef Turnstile gate
     cdef readonly object key
     cdef object request
+    cdef str rule
+    cdef Tops tops
     cdef object limits
     cdef bytes limit
     @cython.locals(entry=Entry, one=Pass, limit=bytes)

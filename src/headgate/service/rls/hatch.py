@@ -16,6 +16,7 @@ from headgate.rules.live.turnstile import Turnstile
 from headgate.service.rls.leaf import rest, said, sayings
 from headgate.service.rls.messages import OK, OVER_LIMIT
 from headgate.service.rls.scribe import answer, status
+from headgate.service.top import Tops
 
 if TYPE_CHECKING:
     from headgate import _cython as cython
@@ -75,12 +76,15 @@ class Sign:
 class Wicket:
     """Answers one call about a rule that only counts, while that rule is in force."""
 
-    __slots__ = ("gate", "key", "limit", "limits", "lodge", "request")
+    __slots__ = ("gate", "key", "limit", "limits", "lodge", "request", "rule", "tops")
 
     gate: Turnstile
+    tops: Tops
 
-    def __init__(self, lodge: Any, gate: Turnstile, key: str, request: Any) -> None:
+    def __init__(self, lodge: Any, gate: Turnstile, key: str, request: Any, tops: Tops) -> None:
         self.lodge = lodge
+        self.tops = tops
+        self.rule: str = gate.ruling.name
         self.gate = gate
         self.key = key
         self.request = request
@@ -96,6 +100,7 @@ class Wicket:
         if not entry.passes:
             return answer(OK, status(OK, b"", 0, 0))
         one = entry.passes[0]
+        self.tops.note(self.rule, self.key, 0 if one.decision.allowed else 1, lodge.clock.now())
         limits = one.lane.limits
         if limits is not self.limits:
             self.limits = limits

@@ -23,16 +23,18 @@ from headgate.rules.matching.request import Request
 from headgate.service.rls.finding import Back, Finding
 from headgate.service.rls.leaf import rest, said, sayings
 from headgate.service.rls.scribe import MILLION, limited
+from headgate.service.top import Tops
 
 # What is told of a limit where a rule refuses without one.
 NONE = limited(0, 0, "")
 
 
 class Plea:
-    """A request, and how often it is counted."""
+    """A request, and how often it is counted; `tops` are told of who asks."""
 
-    def __init__(self, lodge: Any, request: Request, hits: int) -> None:
+    def __init__(self, lodge: Any, request: Request, hits: int, tops: Tops) -> None:
         self._lodge = lodge
+        self._tops = tops
         self.request = request
         self._hits = hits
 
@@ -57,6 +59,7 @@ class Plea:
                 raise
             count(entry, rulings)
         lodge.tell(entry)
+        self._tops.hear(entry, now)
         settle(finding, entry, now)
         finding.over = entry.refusal is not None and hits >= 0
         return finding

@@ -20,7 +20,6 @@ from headgate.service.spop.asked import Asked, plan, text, user, words
 from headgate.service.spop.frames import FAILED, Terms, Value
 from headgate.service.spop.verdict import Verdict, admitted, stricter, taken
 from headgate.service.teller import Unknown
-from headgate.service.top import Tops
 from headgate.wire.bell import Bell
 
 logger = logging.getLogger("headgate.service")
@@ -42,7 +41,6 @@ class Desk:
     def __init__(self, hall: Hall) -> None:
         self.hall = hall
         self.reception = Reception(hall.keeper, user, plan)
-        self.tops: Tops = hall.things.setdefault("top", Tops())
         self.bell = Bell(logging.WARNING, hall.house)
 
     def answer(self, messages: Sequence[Terms], caller: Any) -> bytes | Awaitable[bytes]:
@@ -118,8 +116,7 @@ class Desk:
 
     def tell(self, entry: Entry) -> Verdict:
         """What became of a request, and a note of whom it counted for."""
-        for one in entry.passes:
-            self.note(one.ruling.name, one.key, one.decision)
+        self.hall.tops.hear(entry, self.hall.house.now)
         return admitted(entry)
 
     def take(self, rule: str, args: Terms) -> Any:
@@ -141,7 +138,7 @@ class Desk:
 
     def note(self, rule: str, key: str, decision: Decision) -> None:
         """Take note of who asks, for whoever wants to know who asks most."""
-        self.tops.note(rule, key, 0 if decision else 1, self.hall.house.now)
+        self.hall.tops.note(rule, key, 0 if decision else 1, self.hall.house.now)
 
     async def settle(self, found: Awaitable[Verdict]) -> Verdict:
         """The verdict, whatever goes wrong on the way to it."""
