@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-from contextlib import ExitStack
 from pathlib import Path
 from shutil import which
 
@@ -18,6 +17,7 @@ from headgate.rules.model.rules import Rules
 from headgate.workers.orders import Orders
 from tests.examples.pages import Step, blocks, steps
 from tests.servers.keeper import keeper
+from tests.servers.ports import Port
 from tests.servers.waiting import until
 
 ROOT = Path(__file__).parents[2]
@@ -33,13 +33,9 @@ class Reader:
     """Somebody who types along, on ports that are free."""
 
     def __init__(self) -> None:
-        with ExitStack() as stack:
-            lines = [stack.enter_context(socket.socket()) for _ in PORTS]
-            for line in lines:
-                line.bind(("127.0.0.1", 0))
-            self.ports = dict(
-                zip(PORTS, (str(line.getsockname()[1]) for line in lines), strict=True)
-            )
+        # Nobody else has them while a gateway ends and the next begins.
+        self.kept = [Port() for _ in PORTS]
+        self.ports = {usual: str(one.number) for usual, one in zip(PORTS, self.kept, strict=True)}
         self.rooms: list[tuple[Path, subprocess.Popen[bytes]]] = []
         self.folder = keeper().room("tutorial")
         self.rules = self.folder / "rules.yaml"
@@ -109,10 +105,18 @@ class Reader:
         self.rooms.append((room, process))
         if gateway:
             self.gateway = process
-            until(lambda: step.true(self.log), step.command)
+            self.shown(step)
         else:
             port = int(self.ports["9000"])
             until(lambda: not socket.create_connection(("127.0.0.1", port)).close(), step.command)
+
+    def shown(self, step: Step) -> None:
+        """Wait until it says what the page says."""
+        try:
+            until(lambda: step.true(self.log), step.command)
+        except TimeoutError as problem:
+            problem.add_note("\n".join(self.log))
+            raise
 
     def stop(self) -> None:
         """Ctrl-C."""
@@ -121,6 +125,8 @@ class Reader:
         assert self.gateway.wait(20) == 0
 
     def close(self) -> None:
+        for one in self.kept:
+            one.close()
         for room, process in self.rooms:
             if process.poll() is None:
                 process.kill()

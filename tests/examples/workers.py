@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from typing import NamedTuple
 
 from headgate import SharedStore
+from tests.servers.ports import Port
 from tests.servers.waiting import until
 
 ROOT = Path(__file__).parents[2]
@@ -29,27 +29,25 @@ COMMANDS = {
 @contextmanager
 def shop(kind: str, name: str) -> Iterator[int]:
     """The port at which four workers serve a shop, their limits shared under a name."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = COMMANDS[SHOPS[kind]].format(WORKERS, port).split()
-    process = subprocess.Popen(
-        [sys.executable, "-m", *command, f"examples.shop_{kind}:app"],
-        cwd=ROOT,
-        env={**os.environ, "HEADGATE_STORE": f"shared://{name}"},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        until(lambda: serves(port), f"{SHOPS[kind]} to serve the shop", 60.0)
-        yield port
-    finally:
-        process.terminate()
+    with closing(Port()) as free:
+        command = COMMANDS[SHOPS[kind]].format(WORKERS, free.number).split()
+        process = subprocess.Popen(
+            [sys.executable, "-m", *command, f"examples.shop_{kind}:app"],
+            cwd=ROOT,
+            env={**os.environ, "HEADGATE_STORE": f"shared://{name}"},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         try:
-            process.wait(20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-        SharedStore(name).remove()
+            until(lambda: serves(free.number), f"{SHOPS[kind]} to serve the shop", 60.0)
+            yield free.number
+        finally:
+            process.terminate()
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+            SharedStore(name).remove()
 
 
 def serves(port: int) -> bool:
