@@ -3,6 +3,7 @@
 HEADGATE_PURE=1     no extensions: the plain files, interpreted
 HEADGATE_REQUIRE=1  a core that does not compile fails the build (wheels, continuous integration)
 neither             compile, and carry on with the plain files where that fails
+HEADGATE_OPTIMIZE   how hard the compiler tries: 2 unless said, and 1 is compiled sooner
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from setuptools.command.build_ext import build_ext
 
 SOURCE = Path("src")
 CORES = os.cpu_count() or 1
+LEVEL = os.environ.get("HEADGATE_OPTIMIZE") or "2"
 DIRECTIVES = {
     "language_level": 3,
     "annotation_typing": False,
@@ -91,7 +93,7 @@ class Build(build_ext):
         """Compile afresh; where a module fails, take the others out again."""
         if self.compiler.compiler_type == "unix":
             for extension in self.extensions:
-                extension.extra_compile_args += ["-O2", "-g0"]
+                extension.extra_compile_args += [f"-O{LEVEL}", "-g0"]
         self.force = True
         self.remove()
         super().build_extensions()
