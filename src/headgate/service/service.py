@@ -83,10 +83,12 @@ class Service:
         self._wheel = Wheel(self._loop) if hasattr(select, "epoll") else None
         self._house.now = self.clock.now()
         self._settle()
-        for port, line in self._sockets or ((one, bind(one.place)) for one in self._terms.listen):
-            listener = Listener(port, line, self.hall, self._wheel)
-            self._listeners.append(listener)
-            listener.open(self._loop)
+        try:
+            self._open()
+        except BaseException:
+            # Half a service would go on answering.
+            await self.close()
+            raise
         if self._watch:
             self._ward = Ward(self, self._loop)
             self.keeper.watcher = Watcher(self._ward, self._source, self._watch).start()
@@ -149,12 +151,7 @@ class Service:
         await self.keeper.close()
 
     async def __aenter__(self) -> Service:
-        try:
-            await self.start()
-        except BaseException:
-            # Half a service would go on answering.
-            await self.close()
-            raise
+        await self.start()
         return self
 
     async def __aexit__(
@@ -168,6 +165,13 @@ class Service:
     @property
     def _terms(self) -> Terms:
         return told(self.keeper.rules)
+
+    def _open(self) -> None:
+        # Listen wherever somebody may ask.
+        for port, line in self._sockets or ((one, bind(one.place)) for one in self._terms.listen):
+            listener = Listener(port, line, self.hall, self._wheel)
+            self._listeners.append(listener)
+            listener.open(self._loop)
 
     def _settle(self) -> None:
         # Make ready what the rules in force say of a service.
