@@ -21,44 +21,15 @@ from headgate.rules.model.kinds import (
     Path,
     Plain,
     Report,
-    Schema,
-    shown,
 )
-from headgate.rules.model.listen import HIDDEN, LONGEST_TOKEN
 from headgate.rules.model.rule import KEY
 from headgate.rules.model.scalars import RULE_NAME, choice, seconds, whole
+from headgate.rules.model.secret import HIDDEN, Secret
 from headgate.rules.model.sense import prove
 from headgate.rules.model.table import Table, spelled, strict, told
 
 HOUR = LONGEST_LIFE / MILLION
 UNITS = whole("how many units", 1)
-
-
-class Secret:
-    """The kind of a key that signs; no message and no print tells it."""
-
-    says = f"a secret of {SHORTEST} to {LONGEST_TOKEN:,} letters, digits and signs"
-
-    def read(self, given: Any, at: Path, report: Report) -> Any:
-        """The key as it is."""
-        if not isinstance(given, str):
-            numeric = isinstance(given, (int, float)) and not isinstance(given, bool)
-            found = "a number; write it in quotes" if numeric else shown(given)
-            report.add(at, f"is {self.says}, not {found}")
-        elif not (given.isascii() and given.isprintable() and " " not in given):
-            report.add(at, f"is {self.says} of ASCII, not one with blanks or others")
-        elif not SHORTEST <= len(given) <= LONGEST_TOKEN:
-            said = f"not of {len(given):,}; make one with openssl rand -hex 32"
-            report.add(at, f"is {self.says}, {said}")
-        return given
-
-    def spell(self, value: Any) -> Any:
-        """The key."""
-        return value
-
-    def schema(self) -> Schema:
-        """In JSON Schema."""
-        return {"type": "string", "pattern": rf"^[!-~]{{{SHORTEST},{LONGEST_TOKEN}}}$"}
 
 
 def _amount(given: Any) -> int | str:
@@ -89,7 +60,8 @@ class Budget:
     limit: Any = told(LIMITS, "Out of which a request is granted what it may cost.")
     grant: Any = told(UNITS, "How much a request is granted.")
     keys: Any = told(
-        Listing(Secret()), "What signs the header: the first does, and all of them are believed."
+        Listing(Secret(SHORTEST, "; make one with openssl rand -hex 32")),
+        "What signs the header: the first does, and all of them are believed.",
     )
     key: Any = told(KEY, "Whose budget it is.", ("client.ip",))
     plans: Any = told(

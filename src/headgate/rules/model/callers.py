@@ -6,37 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from headgate.rules.model.kinds import Listing, Names, Path, Report, Schema, closest, shown
-from headgate.rules.model.listen import HIDDEN, LONGEST_TOKEN, SHORTEST_TOKEN
+from headgate.rules.model.kinds import Listing, Names, Path, Report, Schema, closest
 from headgate.rules.model.scalars import RATE, RULE_NAME
+from headgate.rules.model.secret import HIDDEN, Secret
 from headgate.rules.model.table import Table, spelled, strict, told
-
-
-class Token:
-    """The kind of a token that somebody shows; no message and no print tells it."""
-
-    says = f"a secret of {SHORTEST_TOKEN} to {LONGEST_TOKEN:,} letters, digits and signs"
-
-    def read(self, given: Any, at: Path, report: Report) -> Any:
-        """The token as it is."""
-        if not isinstance(given, str):
-            numeric = isinstance(given, (int, float)) and not isinstance(given, bool)
-            found = "a number; write it in quotes" if numeric else shown(given)
-            report.add(at, f"is {self.says}, not {found}")
-        elif not (given.isascii() and given.isprintable() and " " not in given):
-            report.add(at, f"is {self.says} of ASCII, not one with blanks or others")
-        elif not SHORTEST_TOKEN <= len(given) <= LONGEST_TOKEN:
-            report.add(at, f"is {self.says}, not of {len(given):,}")
-        return given
-
-    def spell(self, value: Any) -> Any:
-        """The token."""
-        return value
-
-    def schema(self) -> Schema:
-        """In JSON Schema."""
-        signs = rf"^[!-~]{{{SHORTEST_TOKEN},{LONGEST_TOKEN}}}$"
-        return {"type": "string", "pattern": signs}
 
 
 @strict
@@ -44,7 +17,7 @@ class Token:
 class CallerTerms:
     """What one caller shows, and what it may."""
 
-    token: Any = told(Listing(Token()), "What it shows; two of them while one replaces the other.")
+    token: Any = told(Listing(Secret()), "What it shows; two of them while one replaces the other.")
     rules: Any = told(Listing(RULE_NAME), "By which rules it may ask; all unless said here.", ())
     limit: Any = told(RATE, "How often it may ask each worker; no bound unless said here.", None)
 

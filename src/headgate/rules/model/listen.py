@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from headgate.errors import spelled as way
-from headgate.rules.model.kinds import Listing, Misfit, Path, Plain, Report, Schema, shown
+from headgate.rules.model.kinds import Listing, Misfit, Path, Plain, Report
 from headgate.rules.model.place import LISTENER, NEAR, Place, listening
 from headgate.rules.model.scalars import flag
+from headgate.rules.model.secret import HIDDEN, SPARE
 from headgate.rules.model.table import Table, spelled, strict, told
 
 LONGEST = 4000
-SHORTEST_TOKEN, LONGEST_TOKEN = 16, 1000
-HIDDEN = "***"
 
 
 def _file(given: Any) -> str:
@@ -28,33 +27,6 @@ def _file(given: Any) -> str:
 def file(says: str) -> Plain:
     """A kind of names of files; whether there is one is seen where it is needed."""
     return Plain(says, _file, {"type": "string", "minLength": 1, "maxLength": LONGEST})
-
-
-class Secret:
-    """The kind of a token, which no message and no print tells."""
-
-    says = f"a secret of {SHORTEST_TOKEN} to {LONGEST_TOKEN:,} letters, digits and signs"
-
-    def read(self, given: Any, at: Path, report: Report) -> Any:
-        """The token as it is; none is the empty text."""
-        if not isinstance(given, str):
-            numeric = isinstance(given, (int, float)) and not isinstance(given, bool)
-            found = "a number; write it in quotes" if numeric else shown(given)
-            report.add(at, f"is {self.says}, not {found}")
-        elif given and not (given.isascii() and given.isprintable() and " " not in given):
-            report.add(at, f"is {self.says} of ASCII, not one with blanks or others")
-        elif given and not SHORTEST_TOKEN <= len(given) <= LONGEST_TOKEN:
-            report.add(at, f"is {self.says}, not of {len(given):,}; leave it out and one is made")
-        return given
-
-    def spell(self, value: Any) -> Any:
-        """The token."""
-        return value
-
-    def schema(self) -> Schema:
-        """In JSON Schema."""
-        signs = rf"^([!-~]{{{SHORTEST_TOKEN},{LONGEST_TOKEN}}})?$"
-        return {"type": "string", "pattern": signs}
 
 
 @strict
@@ -106,7 +78,7 @@ class Admin:
 
     listen: Any = told(NEAR, "Where, on this machine alone.")
     token: Any = told(
-        Secret(), "What has to be shown there; one is made at the start unless said here.", ""
+        SPARE, "What has to be shown there; one is made at the start unless said here.", ""
     )
 
     @property

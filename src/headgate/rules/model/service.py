@@ -9,9 +9,10 @@ from headgate.rules.model.bounds import CONNECTIONS, LEAST, volume
 from headgate.rules.model.callers import CALLERS, present
 from headgate.rules.model.callers import hushed as unnamed
 from headgate.rules.model.kinds import Listing, Named, Path, Report
-from headgate.rules.model.listen import ADMIN, HIDDEN, Secret, apart, file, hushed
+from headgate.rules.model.listen import ADMIN, apart, file, hushed
 from headgate.rules.model.port import PORTS, Port
 from headgate.rules.model.scalars import flag, seconds, whole
+from headgate.rules.model.secret import HIDDEN, SPARE
 from headgate.rules.model.table import Table, spelled, strict, told
 
 # Bodies are kept until they are whole; this many bytes and no more.
@@ -108,7 +109,7 @@ class Service:
     ratelimit: Any = told(RATE_LIMIT, "How Envoy's calls are answered.", RateLimit())
     callers: Any = told(CALLERS, "Who may ask; anybody unless said here.", Named())
     secret: Any = told(
-        Secret(),
+        SPARE,
         "Signs what callers give back later; one is made at the start unless said here.",
         "",
     )
