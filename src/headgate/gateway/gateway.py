@@ -31,6 +31,8 @@ from headgate.rules.model.listen import Listen
 from headgate.rules.model.rules import Rules
 from headgate.rules.watch.ward import Ward
 from headgate.rules.watch.watcher import Watcher
+from headgate.telemetry.reading import Reading
+from headgate.telemetry.survey import survey
 from headgate.wire.berth import bind
 from headgate.wire.house import House
 from headgate.wire.wheel import Wheel
@@ -127,6 +129,16 @@ class Gateway:
             **({} if purser is None else {"budget": purser.budget.counts._asdict()}),
             "upstreams": self._delta.status(),
         }
+
+    def reading(self) -> Reading:
+        """What there is to see at this moment."""
+        desk, purser = self._desk, self._desk.purser
+        found = survey(self.keeper, "gateway")
+        found["upstreams"] = self._delta.status()
+        found["budget"] = None if purser is None else purser.budget.counts._asdict()
+        found["workers"][0]["connections"] = len(desk.lobby.inlets)
+        found["workers"][0]["requests"] = desk.requests
+        return found
 
     def renew(self) -> None:
         """Nothing: what the rules of a gateway name is not read again."""

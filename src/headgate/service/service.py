@@ -29,6 +29,8 @@ from headgate.service.hall import Hall
 from headgate.service.listening import Listener
 from headgate.service.staff import Staff
 from headgate.service.teller import Teller
+from headgate.telemetry.reading import Reading
+from headgate.telemetry.survey import survey
 from headgate.wire.berth import bind
 from headgate.wire.house import House
 from headgate.wire.wheel import Wheel
@@ -125,6 +127,15 @@ class Service:
             "rules": rules,
             **self._staff.status(),
         }
+
+    def reading(self) -> Reading:
+        """What there is to see at this moment."""
+        hall = self.hall
+        found = survey(self.keeper, "service")
+        found["top"] = hall.tops.reading([*found["rules"]], self.clock.now())
+        found["workers"][0]["connections"] = len(hall.guests)
+        found["workers"][0]["requests"] = hall.asked
+        return found
 
     def reopen(self) -> None:
         """Nothing: a service writes no file of its own."""

@@ -11,14 +11,18 @@ present one, and of what has passed of this one.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from heapq import heappush, heapreplace
 from typing import Any, NamedTuple
 
+from headgate.measures import MILLION
 from headgate.rules.matching.facts import LONGEST_KEY, tidy
 
 # Keys that are counted by a rule, and rules by which any are.
 SIZE = 256
 RULES = 1000
+# How many a reading tells of.
+FEW = 20
 # Microseconds.
 SPAN = 300_000_000
 
@@ -122,6 +126,20 @@ class Tops:
         pair = self._pairs.get(rule) or Pair()
         heavy = sorted(joined(pair.before, pair.now), key=lambda one: (-one.asked, one.key))
         return heavy[:few], pair.before.total + pair.now.total, now - self._since
+
+    def reading(self, rules: Iterable[str], now: int) -> dict[str, Any]:
+        """The heaviest by each of these rules, those who asked and those who were refused."""
+        found = {}
+        for rule in rules:
+            heavy, total, span = self.most(rule, SIZE, now)
+            refused = sorted(heavy, key=lambda one: (-one.refused, one.key))
+            found[rule] = {
+                "span": span / MILLION,
+                "total": total,
+                "asked": [one._asdict() for one in heavy[:FEW]],
+                "refused": [one._asdict() for one in refused[:FEW] if one.refused],
+            }
+        return found
 
     def _turn(self, now: int) -> None:
         # The present becomes the past, unless nobody has asked for longer than that.

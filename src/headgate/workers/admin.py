@@ -2,6 +2,7 @@
 
     GET  /health    200, or 503 while nobody serves; the only one that needs no token
     GET  /status    what all workers have counted
+    GET  /reading   all there is to see, as one reading
     POST /reload    the rules are read again; 422 tells what is wrong with them
     POST /drain     what is under way is finished, and then the gateway ends
 
@@ -20,6 +21,7 @@ from contextlib import suppress
 from http import HTTPStatus
 from typing import Any, Protocol
 
+from headgate.telemetry.reading import Reading
 from headgate.workers.doors import Door
 from headgate.workers.question import Question, Unclear
 
@@ -41,6 +43,9 @@ class Office(Protocol):
 
     async def status(self) -> dict[str, Any]:
         """What there is to know."""
+
+    async def reading(self) -> Reading:
+        """What there is to see."""
 
     async def reload(self) -> tuple[str, ...]:
         """Read the rules again; what is wrong with them."""
@@ -100,6 +105,8 @@ class Admin:
             return (200, {"status": "ok"}) if healthy else (503, {"status": "unavailable"})
         if asked == "GET /status":
             return 200, await self._office.status()
+        if asked == "GET /reading":
+            return 200, dict(await self._office.reading())
         if asked == "POST /reload":
             logger.info("the admin was asked to reload")
             problems = await self._office.reload()

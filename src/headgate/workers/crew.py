@@ -10,6 +10,7 @@ from typing import Any
 
 from headgate.clock import Clock
 from headgate.rules.watch.sources import Text
+from headgate.telemetry.reading import WorkerReading
 from headgate.workers.doors import Door
 from headgate.workers.hand import GREETING, Hand
 from headgate.workers.rulebook import Rulebook, spelled
@@ -74,14 +75,17 @@ class Post:
         hand = self.hand
         if hand is None:
             return {"slot": self._slot, "up": False, "restarts": self.restarts}
-        return {
-            **await hand.ask("status", ANSWER),
-            "slot": self._slot,
-            "pid": hand.pid,
-            "up": hand.up,
-            "start": self._began / MILLION,
-            "restarts": self.restarts,
-        }
+        return {**await hand.ask("status", ANSWER), **self._card(hand)}
+
+    async def reading(self) -> tuple[WorkerReading, dict[str, Any]]:
+        """Who stands there, and what it sees; nothing, if it does not answer."""
+        hand = self.hand
+        found = {} if hand is None else await hand.ask("reading", ANSWER)
+        card: Any = {"slot": self._slot, "pid": 0, "up": False, "start": 0.0, "connections": 0}
+        card |= {"requests": 0, "restarts": self.restarts}
+        if hand is not None:
+            card |= {**found.get("workers", [{}])[0], **self._card(hand)}
+        return card, found
 
     async def reload(self, said: list[str]) -> dict[str, Any]:
         """Have it go by a text: which version it goes by then, and what was the matter."""
@@ -104,6 +108,16 @@ class Post:
     async def stop(self) -> None:
         """Have it end at once, and nobody after it."""
         await self._leave(SLACK, "stop")
+
+    def _card(self, hand: Hand) -> dict[str, Any]:
+        # Who stands here, and since when.
+        return {
+            "slot": self._slot,
+            "pid": hand.pid,
+            "up": hand.up,
+            "start": self._began / MILLION,
+            "restarts": self.restarts,
+        }
 
     async def _call(self) -> Hand:
         text = self._book.text
@@ -192,6 +206,10 @@ class Crew:
     async def status(self) -> list[dict[str, Any]]:
         """What each has to tell."""
         return await asyncio.gather(*(post.status() for post in self.posts))
+
+    async def readings(self) -> list[tuple[WorkerReading, dict[str, Any]]]:
+        """What each sees."""
+        return await asyncio.gather(*(post.reading() for post in self.posts))
 
     async def reload(self, text: Text) -> list[dict[str, Any]]:
         """Have all go by this text; what each says to that, if it says anything.

@@ -23,6 +23,7 @@ from headgate.clock import Clock, SystemClock
 from headgate.errors import RulesError
 from headgate.rules.model.rules import Rules
 from headgate.rules.watch.sources import write
+from headgate.telemetry.reading import Reading
 from headgate.workers.admin import Admin
 from headgate.workers.channel import Channel
 from headgate.workers.crew import Crew
@@ -33,7 +34,7 @@ from headgate.workers.notice import notify
 from headgate.workers.orders import Orders
 from headgate.workers.origin import Draft
 from headgate.workers.rulebook import Rulebook
-from headgate.workers.summary import summary
+from headgate.workers.summary import joined, summary
 
 logger = logging.getLogger("headgate.workers")
 
@@ -93,6 +94,10 @@ class Master:
     async def status(self) -> dict[str, Any]:
         """What all workers have to tell."""
         return {"pid": os.getpid(), **summary(await self.crew.status())}
+
+    async def reading(self) -> Reading:
+        """What all workers see, as if they were one."""
+        return joined(await self.crew.readings(), self.orders.serves, self.rules, self._clock.now())
 
     async def reload(self) -> tuple[str, ...]:
         """Have all workers read the rules again; what kept them from it, as with bad ones."""

@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from headgate.rules.model.rules import Rules
+from headgate.telemetry.reading import Reading, WorkerReading
+from headgate.telemetry.survey import blank
+from headgate.telemetry.union import together, union
+
 # What is said of a worker, and not of the gateway.
 OWN = ("slot", "pid", "up", "start", "restarts")
 
@@ -20,15 +25,11 @@ def summary(statuses: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {**(together(plain) if plain else {}), "workers": each}
 
 
-def together(values: Sequence[Any]) -> Any:
-    """Several answers to one question as one: numbers add up, and words stand side by side."""
-    if all(isinstance(value, dict) for value in values):
-        words = dict.fromkeys(word for value in values for word in value)
-        return {
-            word: together([value[word] for value in values if word in value]) for word in words
-        }
-    if all(isinstance(value, bool) for value in values):
-        return all(values)
-    if all(isinstance(value, (int, float)) for value in values):
-        return sum(values)
-    return ", ".join(sorted({str(value) for value in values}))
+def joined(
+    found: Sequence[tuple[WorkerReading, dict[str, Any]]], serves: str, rules: Rules, now: int
+) -> Reading:
+    """What workers see as one reading; where none of them answers, there are only the rules."""
+    told: list[Any] = [reading for _, reading in found if reading]
+    one = union(told) if told else blank(rules, serves, now)
+    one["workers"] = [card for card, _ in found]
+    return one

@@ -139,8 +139,8 @@ class Duty:
             order = said["order"]
             if order == "greet":
                 self._channel.send(id=said["id"], answer={})
-            elif order == "status":
-                self._begin(self._tell(said["id"]))
+            elif order in ("status", "reading"):
+                self._begin(self._tell(said["id"], order))
             elif order == "reload":
                 self._begin(self._reload(said["id"], rulebook.heard(said["text"])))
             elif order == "reopen":
@@ -152,8 +152,10 @@ class Duty:
         # Nobody is there any more to say what to do.
         await self._drain(self._orders.grace(self._server.keeper.rules))
 
-    async def _tell(self, number: int) -> None:
-        self._channel.send(id=number, answer=self._server.status())
+    async def _tell(self, number: int, order: str) -> None:
+        server = self._server
+        answer = server.status() if order == "status" else server.reading()
+        self._channel.send(id=number, answer=answer)
 
     async def _reload(self, number: int, text: Text) -> None:
         keeper = self._server.keeper

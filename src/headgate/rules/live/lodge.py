@@ -14,6 +14,7 @@ from headgate.clock import Clock, SystemClock
 from headgate.fork import follow
 from headgate.rules.live.entry import Entry
 from headgate.rules.live.ruleset import Ruleset
+from headgate.rules.live.ruling import Ruling
 from headgate.rules.live.shelf import Shelf
 from headgate.rules.live.tally import Tally
 from headgate.rules.live.treasury import REALM, joined
@@ -75,6 +76,16 @@ class Lodge:
         return self._shelf.url
 
     @property
+    def lodges(self) -> list[Lodge]:
+        """This one, and those that have joined it."""
+        return [self, *self._wings]
+
+    @property
+    def rulings(self) -> list[Ruling]:
+        """The rules to go by, made ready, also while nobody asks them."""
+        return self._ready.rulings
+
+    @property
     def enabled(self) -> bool:
         """Whether rules are asked; if not, everybody is let in, at views too."""
         return self._enabled
@@ -91,7 +102,7 @@ class Lodge:
 
     def reset(self) -> None:
         """Forget what was counted in memory, at views too; raises if others count there as well."""
-        lodges = [self, *self._wings]
+        lodges = self.lodges
         for lodge in lodges:
             url = lodge._shelf.url
             if not url.startswith("memory:"):

@@ -149,6 +149,11 @@ class Ruling:
         )
         return [(found, "")]
 
+    def bulkheads(self) -> list[Any]:
+        """All that hold places for it by now."""
+        own = [lane.bulkhead for lane in [*self._lanes.values()] if lane.bulkhead is not None]
+        return [*own, *(bulkhead for bulkhead, _ in self.guards())]
+
     def breaker(self) -> Any:
         """The breaker, or None."""
         terms = self.rule.breaker
