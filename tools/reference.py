@@ -1,12 +1,14 @@
-"""Write the tables of the reference of rules from the model itself.
+"""Write the references of rules and of the command line from the model and the commands.
 
-    python tools/reference.py            refresh the page
-    python tools/reference.py --check    fail if the page says something else than the model
+    python tools/reference.py            refresh the pages
+    python tools/reference.py --check    fail if a page says something else than what there is
 
-The page asks for a table with a pair of comments; what stands between them is replaced:
+A page asks for a table with a pair of comments; what stands between them is replaced:
 
     <!-- fields: Rule -->
     <!-- end of fields -->
+
+and for the commands as tools/commands.py says.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from dataclasses import MISSING, Field, fields
 from pathlib import Path
 from typing import Any
 
+import commands
 from headgate.rules.model.allowance import Allowance
 from headgate.rules.model.bounds import Bounds, Patience, Timeouts
 from headgate.rules.model.budget import Budget
@@ -38,6 +41,7 @@ from headgate.rules.model.upstream import Assurance, Health, Retries, Upstream
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "rules.md"
+COMMANDS = ROOT / "docs" / "reference" / "command-line.md"
 ASKED = re.compile(r"<!-- fields: (\w+) -->\n.*?<!-- end of fields -->", re.DOTALL)
 TABLES: dict[str, type] = {
     cls.__name__: cls
@@ -52,15 +56,21 @@ HEAD = "| field | is | means | unless said |\n| --- | --- | --- | --- |\n"
 
 
 def main(arguments: list[str]) -> int:
-    """Refresh the page, or say that it is stale."""
-    page = PAGE.read_text()
-    fresh = refreshed(page)
-    if arguments == ["--check"]:
-        if page != fresh:
-            print(f"{PAGE.relative_to(ROOT)} tells of other fields: run tools/reference.py")
-        return 0 if page == fresh else 1
-    PAGE.write_text(fresh)
-    return 0
+    """Refresh the pages, or say which are stale."""
+    stale = 0
+    for page, fresh, nouns in (
+        (PAGE, refreshed, "fields"),
+        (COMMANDS, commands.refreshed, "commands"),
+    ):
+        text = page.read_text()
+        if text == fresh(text):
+            continue
+        if arguments == ["--check"]:
+            print(f"{page.relative_to(ROOT)} tells of other {nouns}: run tools/reference.py")
+            stale = 1
+        else:
+            page.write_text(fresh(text))
+    return stale
 
 
 def refreshed(page: str) -> str:

@@ -86,6 +86,59 @@ def test_in_quiet_it_says_only_what_nobody_else_knows(tmp_path: Path) -> None:
     assert (first.startswith("admin token: "), rest, process.returncode) == (True, "", 0)
 
 
+def test_in_json_it_says_it_in_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "rules.yaml"
+    file.write_text(RULES.replace("FOLDER", str(tmp_path)))
+    command = [sys.executable, "-m", "headgate.cli", "gateway", str(file), "--json"]
+    words = ["--store", "memory://", "--workers", "2"]
+    with subprocess.Popen(
+        [*command, *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        assert process.stdout is not None
+        said = json.loads(process.stdout.readline())
+        process.send_signal(signal.SIGINT)
+        rest = process.stdout.read()
+
+    http, unix = said.pop("listening")
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+", http)
+    assert unix == f"unix:{tmp_path}/web.sock"
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+", said.pop("admin"))
+    assert len(said.pop("admin_token")) == 43
+    assert (rest, said) == (
+        "",
+        {
+            "started": True,
+            "serves": "gateway",
+            "file": str(file),
+            "version": Rules.load(file).digest,
+            "rules": 1,
+            "workers": 2,
+            "store": "memory://",
+            "warnings": [
+                "each of 2 workers counts by itself in memory://, so limits are that much wider; "
+                "use shared://NAME or redis://HOST"
+            ],
+        },
+    )
+
+
+def test_what_is_wrong_is_said_in_json_as_well(tmp_path: Path) -> None:
+    file = tmp_path / "rules.yaml"
+    file.write_text("version: 1\ngateway: {workers: 0}\n")
+    broken = CliRunner().invoke(program, ["gateway", str(file), "--json"])
+    file.write_text(BARE)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        address = f"127.0.0.1:{other.getsockname()[1]}"
+        taken = CliRunner().invoke(program, ["gateway", str(file), "--json", "--listen", address])
+
+    assert (broken.exit_code, taken.exit_code) == (2, 1)
+    assert json.loads(broken.stdout)["problems"][0]["line"] == 2
+    assert json.loads(taken.stdout) == {
+        "started": False,
+        "problem": f"cannot listen on {address}: Address already in use",
+    }
+
+
 @pytest.mark.parametrize("words", [[], ["--quiet"]], ids=["aloud", "quiet"])
 def test_who_is_refused_is_a_line_of_json_and_nothing_else(words: list[str]) -> None:
     process = Process(SHUT, *words)

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+from shutil import which
 
 import pytest
 
 pytest.importorskip("click")
 
+from click import Context
 from click.testing import CliRunner
 
 import headgate
-from headgate.cli.program import program
+from headgate.cli.program import COMMANDS, program
 from headgate.rules.model.schema import schema
 
 WITHOUT = """\
@@ -26,9 +30,15 @@ main()
 """
 LATER = """\
 import sys
-from headgate.cli import program
-loaded = [name for name in sys.modules if name.split(".")[0] in {"rich", "yaml"}]
-loaded += [name for name in sys.modules if name.startswith("headgate.rules")]
+from click.testing import CliRunner
+from headgate.cli.program import COMMANDS, program
+words = [["--version"], ["--help"], ["chekc"], *([name, "--help"] for name in COMMANDS)]
+for line in words:
+    CliRunner().invoke(program, line)
+heavy = {"rich", "yaml", "plotly", "httptools", "uvloop", "redis", "prometheus_client"}
+loaded = [name for name in sys.modules if name.split(".")[0] in heavy]
+parts = ("rules", "gateway", "service", "workers", "replay", "dashboard", "telemetry", "adapters")
+loaded += [name for part in parts for name in sys.modules if name == f"headgate.{part}"]
 sys.exit(str(loaded) if loaded else 0)
 """
 
@@ -53,8 +63,70 @@ def test_without_a_word_it_tells_what_it_can_do() -> None:
     assert [word for word in ("check", "schema", "--version") if word not in result.output] == []
 
 
-def test_a_command_that_is_none_is_refused() -> None:
-    assert CliRunner().invoke(program, ["chekc"]).exit_code == 2
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [("chekc", "did you mean check?"), ("Gatway", "did you mean gateway?"),
+     ("x", f"there are {', '.join(COMMANDS)}")],
+)  # fmt: skip
+def test_a_command_that_is_none_is_refused_with_what_is_like_it(word: str, hint: str) -> None:
+    result = CliRunner().invoke(program, [word])
+
+    assert (result.exit_code, result.stderr.splitlines()[-1]) == (
+        2,
+        f'Error: there is no command "{word}"; {hint}',
+    )
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_says_in_its_help_what_it_ends_with(name: str) -> None:
+    result = CliRunner().invoke(program, [name, "--help"])
+
+    assert result.exit_code == 0
+    assert re.search(r"^  Ends with 0\b", result.output, re.MULTILINE), result.output
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_is_told_of_in_one_whole_line(name: str) -> None:
+    lines = CliRunner().invoke(program, []).output.splitlines()
+
+    (line,) = [line for line in lines if line.startswith(f"  {name} ")]
+    assert line.endswith(".")
+    assert not line.endswith("...")
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS.keys() - {"schema", "completion"}))
+def test_every_command_can_say_it_in_json(name: str) -> None:
+    command = program.get_command(Context(program), name)
+
+    assert command is not None
+    assert "--json" in {word for one in command.params for word in one.opts}
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_for_a_shell_is_printed(shell: str) -> None:
+    result = CliRunner().invoke(program, ["completion", shell])
+
+    assert result.exit_code == 0
+    assert f"_HEADGATE_COMPLETE={shell}_complete" in result.output
+
+
+@pytest.mark.skipif(which("bash") is None, reason="there is no bash")
+def test_bash_completes_commands_and_options(tmp_path: Path) -> None:
+    (tmp_path / "headgate").write_text(f'#!/bin/sh\nexec {sys.executable} -m headgate.cli "$@"\n')
+    (tmp_path / "headgate").chmod(0o755)
+    lines = "".join(
+        f"COMPREPLY=(); COMP_WORDS=(headgate {' '.join(words)}); COMP_CWORD={len(words)}\n"
+        "_headgate_completion headgate; echo ${COMPREPLY[*]}\n"
+        for words in (("che",), ("check", "--s"))
+    )
+    script = f'eval "$(headgate completion bash)"\n{lines}'
+    path = f"{tmp_path}:{os.environ['PATH']}"
+
+    told = subprocess.check_output(
+        ["bash", "-c", script], text=True, env={**os.environ, "PATH": path}
+    )
+
+    assert told.splitlines() == ["check", "--strict"]
 
 
 def test_without_click_it_says_what_to_install(tmp_path: Path) -> None:
@@ -100,7 +172,7 @@ def test_what_serves_says_at_once_what_to_install(
     )
 
 
-def test_what_a_command_does_not_need_is_not_loaded() -> None:
+def test_no_version_and_no_help_loads_what_only_the_work_needs() -> None:
     assert run(LATER) == (0, "")
 
 

@@ -24,7 +24,7 @@ def parted(
     return tuple(found)
 
 
-@click.command()
+@click.command(short_help="Say what rules do, and what is wrong with them.")
 @click.argument("file", type=click.Path())
 @click.option("--json", "plain", is_flag=True, help="Say all of it in JSON.")
 @click.option("--strict", is_flag=True, help="End with 1 if there are warnings.")
@@ -46,7 +46,8 @@ def check(
 ) -> None:
     """Say whether the rules in FILE are good, what they say, and what they may not mean.
 
-    Ends with 0 if they are good, with 2 if they are broken.
+    Ends with 0 if they are good, with 1 if there are warnings and --strict is said, with 2 if they
+    are broken.
     """
     from headgate.cli import report  # noqa: PLC0415 - reading rules takes a while to load
 

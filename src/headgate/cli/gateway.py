@@ -16,7 +16,7 @@ def read(address: str) -> object:
     return listening(address)
 
 
-@click.command()
+@click.command(short_help="Let requests through to services, as rules say.")
 @click.argument("file", type=click.Path())
 @click.option(
     "--listen", multiple=True, metavar="ADDRESS", callback=reachable(read),
@@ -28,7 +28,8 @@ def gateway(context: click.Context, /, **said: Any) -> None:
     """Let requests through to the services behind, as the rules in FILE say.
 
     SIGTERM or Ctrl-C finishes what is under way, SIGHUP reads the rules again, SIGUSR1 opens the
-    audit's file again, SIGUSR2 starts anew and turns nobody away. Ends with 0, with 1 if it cannot
-    start, with 2 if the rules are broken.
+    audit's file again, SIGUSR2 starts anew and turns nobody away.
+
+    Ends with 0, with 1 if it cannot start, with 2 if the rules are broken.
     """
     context.exit(run("gateway", **said))

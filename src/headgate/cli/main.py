@@ -1,4 +1,4 @@
-"""The command `headgate`: where it begins, and what it says where click is not installed."""
+"""The command `headgate`: where it begins, and what it says where something is not installed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ def main() -> None:
     """Do what the command line says, and end the process."""
     try:
         from headgate.cli.program import program  # noqa: PLC0415 - it may not be there
+
+        program(prog_name="headgate")
     except MissingExtra as missing:
         sys.stderr.write(f"headgate: {missing}\n")
         sys.exit(BROKEN)
-    program(prog_name="headgate")

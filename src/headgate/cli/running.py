@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sized
+import json
+from collections.abc import Callable
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +21,6 @@ DAY = 86_400
 # What is imported by what serves, which is called like the extra that brings it along.
 MADE = {"gateway": ("httptools",), "service": ("httptools", "hpack", "google.protobuf")}
 QUIET = "Say only what is wrong, and who was refused."
-ALONE = (
-    "warning: each of {} workers counts by itself in memory://, so limits are that much wider; "
-    "use shared://NAME or redis://HOST"
-)
 
 
 def reachable(read: Callable[[str], object]) -> Callable[..., tuple[str, ...]]:
@@ -56,7 +53,8 @@ def options(command: Any) -> Any:
     """The options that all of them have."""
     for option in reversed((
         click.option(
-            "--workers", type=click.IntRange(1, 1000), help="How many processes do the work."
+            "--workers", type=click.IntRange(1, 1000), metavar="N",
+            help="How many processes do the work.",
         ),
         click.option(
             "--store", default="", metavar="URL", callback=storable,
@@ -75,6 +73,10 @@ def options(command: Any) -> Any:
             help="Write the admin's token there, and do not say it, if the rules give none.",
         ),
         click.option("--quiet", is_flag=True, help=QUIET),
+        click.option(
+            "--json", "plain", is_flag=True,
+            help="Say what is there in one line of JSON on the standard output.",
+        ),
     )):  # fmt: skip
         command = option(command)
     return command
@@ -82,7 +84,7 @@ def options(command: Any) -> Any:
 
 def run(
     serves: str, file: str, listen: tuple[str, ...], workers: int | None, store: str,
-    watch: float, drain: float | None, token_file: str, quiet: bool,
+    watch: float, drain: float | None, token_file: str, quiet: bool, plain: bool,
 ) -> int:  # fmt: skip
     """Serve by the rules in a file; the status to end with."""
     try:
@@ -93,12 +95,20 @@ def run(
             file, listen, store, watch=watch, drain=drain, quiet=quiet, token_file=token_file,
             serves=serves,
         )  # fmt: skip
-        return serve(orders, workers)
+        return serve(orders, workers, plain)
     except RulesError as error:
-        return broken(file, error.problems, False)
+        return broken(file, error.problems, plain)
     except (HeadgateError, OSError, ValueError) as error:
-        click.echo(f"headgate: {error}", err=True)
-        return FAILED
+        return failed(str(error), plain)
+
+
+def failed(problem: str, plain: bool) -> int:
+    """Say why it cannot start."""
+    if plain:
+        click.echo(json.dumps({"started": False, "problem": problem}))
+    else:
+        click.echo(f"headgate: {problem}", err=True)
+    return FAILED
 
 
 def equip(serves: str) -> None:
@@ -112,20 +122,20 @@ def equip(serves: str) -> None:
             raise MissingExtra(serves)
 
 
-def serve(orders: Orders, workers: int | None) -> int:
+def serve(orders: Orders, workers: int | None, plain: bool) -> int:
     """Serve until it is told to end."""
+    from headgate.cli.opening import show, tell  # noqa: PLC0415 - as above
     from headgate.workers import journal  # noqa: PLC0415 - as above
     from headgate.workers.crew import Stillborn  # noqa: PLC0415 - as above
     from headgate.workers.master import Master  # noqa: PLC0415 - as above
 
     journal.keep(orders.quiet)
     try:
-        master = Master(orders, orders.origin.fetch(""), workers or 0, show)
+        master = Master(orders, orders.origin.fetch(""), workers or 0, tell if plain else show)
         prove(master)
         master.run()
     except Stillborn as error:
-        click.echo(f"headgate: {error}", err=True)
-        return FAILED
+        return failed(str(error), plain)
     return GOOD
 
 
@@ -135,47 +145,3 @@ def prove(master: Master) -> None:
         from headgate.service.rls.domains import load  # noqa: PLC0415 - as above
 
         load(master.terms.ratelimit.files)
-
-
-def show(master: Master) -> None:
-    """Say what is there; what is wrong and what nobody else knows is said even in quiet."""
-    from headgate.cli.trouble import harmless  # noqa: PLC0415 - as above
-
-    for line in () if master.orders.quiet else told(master):
-        click.echo(harmless(line), err=True)
-    if master.workers > 1 and master.store.startswith("memory:"):
-        click.echo(ALONE.format(master.workers), err=True)
-    if master.fresh and not master.orders.token_file:
-        click.echo(f"admin token: {master.token}", err=True)
-
-
-def told(master: Master) -> Iterator[str]:
-    """What is there, line by line."""
-    from headgate.rules.model.store import masked  # noqa: PLC0415 - as above
-
-    rules, orders = master.rules, master.orders
-    for listen, door in zip(master.terms.listen, master.doors, strict=True):
-        yield f"listening on {opened(listen, door)}"
-    counts = many(rules.rules, "rule")
-    if orders.serves == "gateway":
-        counts += f", {many(rules.gateway.routes, 'route')}"
-    yield f"{orders.source}: {counts}, version {rules.digest}"
-    spare = ", as the rules name no store" if rules.store == orders.spare else ""
-    yield f"{many(range(master.workers), 'worker')}, counting in {masked(master.store)}{spare}"
-    if master.admin is not None:
-        place = master.admin.door.place
-        yield f"admin on {place if master.admin.door.path else f'http://{place}'}"
-
-
-def opened(listen: Any, door: Any) -> str:
-    """A place where it listens, with the port that was free."""
-    speaks = getattr(listen, "speaks", "")
-    if speaks:
-        return f"{speaks}://{door.place}{' with TLS' if listen.tls is not None else ''}"
-    scheme = "" if door.path else "http://" if listen.tls is None else "https://"
-    return f"{scheme}{door.place}"
-
-
-def many(things: Sized, noun: str) -> str:
-    """How many there are, with their noun."""
-    return f"1 {noun}" if len(things) == 1 else f"{len(things)} {noun}s"

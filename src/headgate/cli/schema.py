@@ -7,9 +7,12 @@ import json
 import click
 
 
-@click.command()
+@click.command(short_help="Print the JSON Schema of rule files, for editors.")
 def schema() -> None:
-    """Print the JSON Schema of rule files, which editors check and complete by."""
+    """Print the JSON Schema of rule files, which editors check and complete by.
+
+    Ends with 0.
+    """
     from headgate.rules.model.schema import schema as rules  # noqa: PLC0415 - only who asks needs it
 
     click.echo(json.dumps(rules(), indent=2))

@@ -16,7 +16,7 @@ def read(address: str) -> object:
     return spoken(address)
 
 
-@click.command()
+@click.command(short_help="Answer proxies and programs, as rules say.")
 @click.argument("file", type=click.Path())
 @click.option(
     "--listen", multiple=True, metavar="ADDRESS", callback=reachable(read),
@@ -29,6 +29,8 @@ def serve(context: click.Context, /, **said: Any) -> None:
     """Answer whoever asks whether something may go on, as the rules in FILE say.
 
     SIGTERM or Ctrl-C finishes what is under way, SIGHUP reads the rules again, SIGUSR2 starts anew
-    and turns nobody away. Ends with 0, with 1 if it cannot start, with 2 if the rules are broken.
+    and turns nobody away.
+
+    Ends with 0, with 1 if it cannot start, with 2 if the rules are broken.
     """
     context.exit(run("service", **said))

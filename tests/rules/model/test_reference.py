@@ -22,6 +22,9 @@ def test_a_stale_page_is_found_and_refreshed(
     page.write_text("# Rules\n\n<!-- fields: Counts -->\nold\n<!-- end of fields -->\n\nThe end.\n")
     monkeypatch.setattr(reference, "ROOT", tmp_path)
     monkeypatch.setattr(reference, "PAGE", page)
+    other = tmp_path / "command-line.md"
+    other.write_text("No command is asked for.\n")
+    monkeypatch.setattr(reference, "COMMANDS", other)
 
     assert reference.main(["--check"]) == 1
     assert capsys.readouterr().out == "rules.md tells of other fields: run tools/reference.py\n"
