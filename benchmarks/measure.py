@@ -20,17 +20,23 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from contestants import CLOCK, LOOP, Contestant, floors
+from headgate.cli.bench.stopwatch import (
+    HOT,
+    Sample,
+    batch_on_one_key,
+    batch_size,
+    crowd,
+    timed,
+    timed_awaited,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+
+    from headgate.cli.bench.stopwatch import Batch, Run
 
     Figures = dict[str, dict[str, Any]]
-    Run = Callable[[Iterable[str]], Any]
-    Sample = tuple[float, float]
-    Batch = Callable[[], Sample]
 
-HOT = "user:1"
-BATCH_NS = 1_000_000
 AMPLE = (1_000_000_000, 60)
 SPENT = (1, 86_400)
 
@@ -163,62 +169,6 @@ def check(entrant: Contestant, names: dict[str, Any], expected: bool) -> None:
         raise RuntimeError(f"{entrant.name} answered {answer!r} where all are {wanted}")
 
 
-def batch_on_one_key(run: Run) -> Batch:
-    """A batch of about a millisecond, all on the hot key."""
-    size = batch_size(lambda keys: timed(run, keys, 1))
-    return lambda: timed(run, repeat(HOT, size), size)
-
-
-def batch_size(run: Callable[[Iterable[str]], Sample]) -> int:
-    """How many calls take about a millisecond."""
-    run(repeat(HOT, 50))
-    spent = min(run(repeat(HOT, 50))[0] for _ in range(5)) / 50
-    return int(min(20_000, max(20, BATCH_NS / spent)))
-
-
-def timed(run: Run, keys: Iterable[str], calls: int) -> Sample:
-    """Wall and CPU nanoseconds for each of `calls`, after one that wakes whatever has to wake."""
-    run((HOT,))
-    cpu = time.thread_time_ns()
-    wall = time.perf_counter_ns()
-    run(keys)
-    wall = time.perf_counter_ns() - wall
-    return wall / calls, (time.thread_time_ns() - cpu) / calls
-
-
-async def timed_awaited(run: Run, keys: Iterable[str], calls: int) -> Sample:
-    """Wall and CPU nanoseconds for each of `calls`, inside the event loop, after a first one."""
-    await run((HOT,))
-    cpu = time.thread_time_ns()
-    wall = time.perf_counter_ns()
-    await run(keys)
-    wall = time.perf_counter_ns() - wall
-    return wall / calls, (time.thread_time_ns() - cpu) / calls
-
-
-def crowd(run: Run, size: int, number: int) -> Sample:
-    """Let `number` threads loose at once, `size` calls each; the last to finish stops the watch."""
-    marks: list[tuple[int, int]] = []
-
-    def mark() -> None:
-        marks.append((time.perf_counter_ns(), time.process_time_ns()))
-
-    def work() -> None:
-        gate.wait()
-        run(repeat(HOT, size))
-        mark()
-
-    gate = threading.Barrier(number, action=mark)
-    workers = [threading.Thread(target=work) for _ in range(number)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    (began, cpu_began), (ended, cpu_ended) = min(marks), max(marks)
-    calls = size * number
-    return (ended - began) / calls, (cpu_ended - cpu_began) / calls
-
-
 def clock_read() -> Sample:
     """One reading of the monotonic clock in C.
 
@@ -231,10 +181,10 @@ def clock_read() -> Sample:
     measure = getattr(clock, "cost", None)
     if headgate.COMPILED and measure is not None:
         cost = measure(20_000)
-        return cost, cost
+        return Sample(cost, cost)
     read = undisturbed(lambda calls: [time.monotonic_ns() for _ in calls])
     idle = undisturbed(lambda calls: [gc.isenabled() for _ in calls])
-    return max(1.0, read[0] - idle[0]), max(1.0, read[1] - idle[1])
+    return Sample(max(1.0, read.wall - idle.wall), max(1.0, read.cpu - idle.cpu))
 
 
 def undisturbed(run: Run) -> Sample:

@@ -1,0 +1,1 @@
+"""Bench: what a decision costs on this machine, beside what nobody can save."""
