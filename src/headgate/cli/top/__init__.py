@@ -1,0 +1,1 @@
+"""Top: what a gateway or a service does at the moment, live in the terminal."""
