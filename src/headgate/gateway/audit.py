@@ -19,6 +19,7 @@ from typing import IO, Any
 from headgate.clock import Clock
 from headgate.limiter import Limiter
 from headgate.rules.live.entry import Entry
+from headgate.telemetry.docket import Docket
 
 logger = logging.getLogger("headgate.audit")
 
@@ -29,8 +30,9 @@ LONGEST = 200
 class Audit:
     """Writes a line of JSON for a refusal, to a file or the logger."""
 
-    def __init__(self, terms: Any, clock: Clock) -> None:
+    def __init__(self, terms: Any, clock: Clock, docket: Docket | None = None) -> None:
         self.terms = terms
+        self._docket = docket
         self._clock = clock
         self._limiter = None if terms.rate.unlimited else Limiter(terms.rate, clock=clock)
         self._numbers = itertools.count(1)
@@ -45,6 +47,8 @@ class Audit:
 
     def write(self, name: str, request: Any, entry: Entry, status: int) -> None:
         """Write the line of a decision."""
+        if self._docket is not None:
+            self._docket.enter(request, entry, name, status)
         if self._limiter is not None and not self._limiter.take(""):
             self._suppressed += 1
             return

@@ -1,10 +1,12 @@
 # C types of desk.py, for Cython.
 cimport cython
 from headgate.adapters.http.herald cimport Herald
+from headgate.clock cimport SystemClock
 from headgate.gateway.courier cimport Courier
 from headgate.gateway.road cimport Road
 from headgate.gateway.way cimport Way
 from headgate.gateway.upstreams.server cimport Server
+from headgate.telemetry.meter cimport Meter
 from headgate.wire.exchange cimport Exchange
 from headgate.wire.house cimport House
 from headgate.wire.inlet cimport Inlet
@@ -18,6 +20,7 @@ cdef long ANSWERING
 cdef long TUNNEL
 cdef long WAITING
 cdef long FAILURE
+cdef long TURNED
 cdef long SUCCESS
 
 
@@ -25,6 +28,10 @@ cdef long SUCCESS
 cdef class Desk:
     cdef object __weakref__
     cdef public object keeper
+    cdef object clock
+    cdef SystemClock system
+    cdef public Meter stray
+    cdef public object docket
     cdef public object lodge
     cdef public object errands
     cdef public object lobby
@@ -68,5 +75,8 @@ cdef class Desk:
     cpdef conclude(self, Exchange exchange)
     @cython.locals(now=cython.longlong, server=Server, took=cython.longlong)
     cpdef judge(self, Exchange exchange, long outcome)
+    @cython.locals(road=Road, meter=Meter)
+    cpdef count(self, Exchange exchange, long status)
+    cdef long long time(self) except? -1
     @cython.locals(road=Road, inlet=Inlet)
     cpdef stall(self, Exchange exchange)

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from headgate.clock import SystemClock
 from headgate.gateway.courier import Courier
 from headgate.gateway.visitor import Envoy, Visitor
 from headgate.gateway.way import Way
 from headgate.rules.live.entry import Entry
 from headgate.rules.live.ferry import Ferry
+from headgate.telemetry.meter import ANSWERS, Meter
 from headgate.window import FAILURE, SUCCESS
 from headgate.wire.exchange import Exchange
 from headgate.wire.house import House
@@ -21,6 +23,9 @@ from headgate.wire.lines import CLOSE, CONTINUE, KEEP, LINES
 from headgate.wire.names import untied
 from headgate.wire.phases import ANSWERING, TUNNEL, WAITING
 from headgate.wire.scroll import Scroll
+
+# How long a connection lasts that has turned to another protocol says nothing of answers.
+TURNED = 101
 
 
 class Desk:
@@ -31,14 +36,20 @@ class Desk:
     """
 
     __slots__ = (
-        "book", "closing", "errands", "hearsay", "house", "keeper", "lobby", "lodge", "manners",
-        "paused", "private", "purser", "refused", "requests", "roads", "scroll", "version", "ways",
+        "book", "clock", "closing", "docket", "errands", "hearsay", "house", "keeper", "lobby",
+        "lodge", "manners", "paused", "private", "purser", "refused", "requests", "roads", "scroll",
+        "stray", "system", "version", "ways",
     )  # fmt: skip
 
     def __init__(self, keeper: Any, house: House) -> None:
         self.keeper = keeper
         self.lodge = keeper.lodge
         self.house = house
+        self.clock = keeper.lodge.clock
+        self.system = self.clock if isinstance(self.clock, SystemClock) else None
+        # What is counted of requests that no road is known of, and the latest who were refused.
+        self.stray = Meter(ANSWERS)
+        self.docket: Any = None
         # Heads are put together on it, one after another.
         self.scroll = Scroll()
         self.errands: Any = None
@@ -61,6 +72,7 @@ class Desk:
     def admit(self, exchange: Exchange) -> None:
         """A request's head is there."""
         self.requests += 1
+        exchange.began = self.time()
         if self.lodge.book is not self.book:
             self.errands.refresh()
         if exchange.fault:
@@ -145,6 +157,8 @@ class Desk:
     def usher(self, exchange: Exchange, entry: Entry) -> None:
         """It is decided whether a request may go in."""
         exchange.entry = entry
+        if entry.shadowed:
+            self.docket.enter(self.meet(exchange), entry)
         if entry.refusal is not None:
             self.refused += 1
             self.errands.refuse(exchange, entry)
@@ -275,6 +289,7 @@ class Desk:
             return
         exchange.over = True
         exchange.backlog = None
+        self.count(exchange, exchange.status)
         if exchange.ticket >= 0:
             road = exchange.road
             self.judge(exchange, FAILURE if road.fails(exchange.status) else SUCCESS)
@@ -288,6 +303,18 @@ class Desk:
             exchange.keep = False
         inlet = exchange.inlet
         inlet.advance(exchange)
+
+    def count(self, exchange: Exchange, status: int) -> None:
+        """Count what came of a request, and how long it took if it was answered."""
+        road = exchange.road
+        meter = self.stray if road is None else road.meter
+        meter.note(status, -1 if status == TURNED else self.time() - exchange.began)
+
+    def time(self) -> int:
+        """What time it is, asked for every request."""
+        if self.system is not None:
+            return self.system.read()
+        return self.clock.now()  # type: ignore[no-any-return]
 
     def judge(self, exchange: Exchange, outcome: int) -> None:
         """Tell a server's breaker what came of a request."""

@@ -252,6 +252,7 @@ class Errands:
         exchange.over = True
         self.detach(exchange)
         self.desk.judge(exchange, IGNORED)
+        self.desk.count(exchange, status)
         entry = exchange.entry
         if entry is not None and entry.owing:
             self.leave(exchange, status)

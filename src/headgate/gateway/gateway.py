@@ -31,6 +31,10 @@ from headgate.rules.model.listen import Listen
 from headgate.rules.model.rules import Rules
 from headgate.rules.watch.ward import Ward
 from headgate.rules.watch.watcher import Watcher
+from headgate.telemetry.board import pinned
+from headgate.telemetry.counters import ROUTE, Counters
+from headgate.telemetry.docket import Docket
+from headgate.telemetry.meter import ANSWERS
 from headgate.telemetry.reading import Reading
 from headgate.telemetry.survey import survey
 from headgate.wire.berth import bind
@@ -48,6 +52,7 @@ class Gateway:
 
     `sockets` are those to listen on, each by its own terms, whatever the rules say; without them it
     opens those of the rules' `listen`. `store`, `clock` and `watch` are those of the gatekeeper.
+    What it counts lies in the file `board`, where there is one, with what others count there.
     """
 
     def __init__(
@@ -58,13 +63,19 @@ class Gateway:
         clock: Clock | None = None,
         sockets: Sequence[tuple[Listen, socket.socket]] = (),
         watch: float = 0.0,
+        board: str = "",
     ) -> None:
         self.keeper = AsyncGatekeeper(source, store, clock)
         self._source, self._watch = source, watch
         self.clock = self.keeper.lodge.clock
+        self._counters = Counters(pinned(board))
+        self._docket = Docket(self.clock)
         self._sockets = sockets
         self._house = House()
         self._desk = Desk(self.keeper, self._house)
+        self._desk.docket = self._docket
+        self._desk.stray = self._counters.meter(ROUTE, ANSWERS)
+        self._counters.furnish(self.keeper.lodge)
         self._listeners: list[Listener] = []
         self._ticker: asyncio.TimerHandle | None = None
         # The rules that everything was made ready for.
@@ -78,7 +89,7 @@ class Gateway:
         self._wheel = Wheel(self._loop) if hasattr(select, "epoll") else None
         dialer = Dialer(self._loop, self._house, self._wheel)
         self._delta = Delta(self.clock, dialer)
-        self._audit = Audit(self._terms.audit, self.clock)
+        self._audit = Audit(self._terms.audit, self.clock, self._docket)
         desk.errands = Errands(desk, dialer, self._loop, self._audit)
         desk.lobby = Lobby(desk)
         self._house.now = self.clock.now()
@@ -133,7 +144,7 @@ class Gateway:
     def reading(self) -> Reading:
         """What there is to see at this moment."""
         desk, purser = self._desk, self._desk.purser
-        found = survey(self.keeper, "gateway")
+        found = survey(self.keeper, "gateway", self._counters, self._docket)
         found["upstreams"] = self._delta.status()
         found["budget"] = None if purser is None else purser.budget.counts._asdict()
         found["workers"][0]["connections"] = len(desk.lobby.inlets)
@@ -207,11 +218,13 @@ class Gateway:
         terms = self._terms
         self._delta.settle(terms)
         desk.roads = self._delta.roads
+        for road in desk.roads.roads:
+            road.meter = self._counters.meter(ROUTE + road.title, ANSWERS)
         desk.errands.refresh()
         self._furnish(terms)
         if terms.audit != self._audit.terms:
             self._audit.close()
-            self._audit = desk.errands.audit = Audit(terms.audit, self.clock)
+            self._audit = desk.errands.audit = Audit(terms.audit, self.clock, self._docket)
 
     def _furnish(self, terms: Terms) -> None:
         house, limits, waits = self._house, terms.limits, terms.timeouts
@@ -234,6 +247,7 @@ class Gateway:
         if self.keeper.lodge.book is not self._settled:
             self._follow()
         self._desk.lobby.sweep(now)
+        self.keeper.lodge.turn(now)
         self._delta.sweep(now)
 
     def _follow(self) -> None:

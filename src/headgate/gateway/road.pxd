@@ -1,6 +1,7 @@
 # C types of road.py, for Cython.
 cimport cython
 from headgate.gateway.upstreams.server cimport Server
+from headgate.telemetry.meter cimport Meter
 from headgate.wire.exchange cimport Exchange
 from headgate.wire.heads cimport compose
 from headgate.wire.scroll cimport Scroll
@@ -15,6 +16,7 @@ cdef class Road:
     cdef public object faults
     cdef public long least
     cdef public object budget
+    cdef public Meter meter
     cdef public long long asked
     cdef public long long connect
     cdef public long long answer

@@ -14,6 +14,7 @@ from headgate.rules.matching.request import Request
 from headgate.rules.model.bounds import Timeouts
 from headgate.rules.model.place import Place
 from headgate.rules.model.route import KEEP, UPSTREAM, Route
+from headgate.telemetry.meter import ANSWERS, Meter
 from headgate.wire.exchange import Exchange
 from headgate.wire.heads import compose
 from headgate.wire.scroll import Scroll
@@ -27,7 +28,7 @@ class Road:
 
     __slots__ = (
         "_direct", "add", "answer", "asked", "budget", "connect", "faults", "group", "host",
-        "least", "mark", "most", "only", "route", "stall", "strip", "total", "upgrade",
+        "least", "mark", "meter", "most", "only", "route", "stall", "strip", "total", "upgrade",
     )  # fmt: skip
 
     def __init__(self, route: Route, group: Group, timeouts: Timeouts, clock: Clock) -> None:
@@ -49,6 +50,8 @@ class Road:
         self.most: int = retries.most
         own = route.retries is not None and route.retries != group.upstream.retries
         self.budget = budget(retries, clock) if own else group.budget
+        # What is counted of its requests.
+        self.meter = Meter(ANSWERS)
         # Requests that the budget does not know of yet.
         self.asked = 0
         # The protocols that a connection may turn to.
@@ -57,6 +60,12 @@ class Road:
         self.strip = b"" if route.path is None else route.path.strip.encode("ascii")
         self.add = b"" if route.path is None else route.path.add.encode("ascii")
         self._direct = route.host == KEEP and route.path is None
+
+    @property
+    def title(self) -> str:
+        """What it is called where it is told of: its name, or which paths it is for."""
+        route = self.route
+        return str(route.name) or " ".join(map(str, route.match.paths)) or "*"
 
     def pick(self, request: Request, now: int, tried: list[Server] | None) -> Server | None:
         """The server that a request goes to; None if nobody can take it now."""

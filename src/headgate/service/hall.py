@@ -10,11 +10,12 @@ from collections import Counter
 from typing import Any
 
 from headgate.service.guest import Guest
-from headgate.service.top import Tops
+from headgate.telemetry.meter import ANSWERS, Meter
 from headgate.wire.house import House
 
 # What a guest does not take in is kept up to so many bytes; then nothing more is read from it.
 HIGH = 262_144
+SPOKEN = ("http", "grpc", "resp", "spop")
 
 
 class Hall:
@@ -22,7 +23,6 @@ class Hall:
 
     `callers` say who a guest is, `keeper` has the rules in force, `terms` are what those say of the
     service, and `things` is what protocols keep for all their guests, each under its own name.
-    `tops` know who asks most, in whatever protocol.
     """
 
     def __init__(self, keeper: Any, teller: Any, callers: Any, house: House) -> None:
@@ -39,7 +39,8 @@ class Hall:
         self.terms: Any = None
         self.loop: Any = None
         self.things: dict[str, Any] = {}
-        self.tops = Tops()
+        # What is counted of requests, by protocol.
+        self.meters = {speaks: Meter(ANSWERS) for speaks in SPOKEN}
         self._counts: Counter[str] = Counter()
 
     def seat(self, guest: Guest) -> bool:

@@ -209,7 +209,7 @@ def titled(till: Till, plan: str, key: str) -> str:
 
 def settle(till: Till, key: str, decision: Decision) -> Decision:
     """Tell of a decision whoever counts and listens; what becomes of it."""
-    kept = till.count(decision, key)
+    kept = till.count(decision, key, 1)
     if till.lodge.listeners:
         till.lodge.tell(told(till, key, decision, kept))
     return decision if kept else waived(decision)

@@ -29,6 +29,10 @@ from headgate.service.hall import Hall
 from headgate.service.listening import Listener
 from headgate.service.staff import Staff
 from headgate.service.teller import Teller
+from headgate.telemetry.board import pinned
+from headgate.telemetry.counters import ROUTE, Counters
+from headgate.telemetry.docket import Docket
+from headgate.telemetry.meter import ANSWERS
 from headgate.telemetry.reading import Reading
 from headgate.telemetry.survey import survey
 from headgate.wire.berth import bind
@@ -50,7 +54,8 @@ class Service:
     `sockets` are those to listen on, each by its own terms, whatever the rules say; without them it
     opens those of the rules' `listen`. `secret` signs what callers give back later; without one,
     that of the rules does, or one that is made. `store`, `clock` and `watch` are those of the
-    gatekeeper.
+    gatekeeper. What it counts lies in the file `board`, where there is one, with what others count
+    there.
     """
 
     def __init__(
@@ -62,15 +67,22 @@ class Service:
         sockets: Sequence[tuple[Any, socket.socket]] = (),
         watch: float = 0.0,
         secret: str = "",
+        board: str = "",
     ) -> None:
         self.keeper = AsyncGatekeeper(source, store, clock)
         self.clock = self.keeper.lodge.clock
+        self._counters = Counters(pinned(board))
+        self._docket = self.keeper.lodge.docket = Docket(self.clock)
+        self._counters.furnish(self.keeper.lodge)
         self._source, self._watch, self._sockets = source, watch, sockets
         self._spare = secret or secrets.token_urlsafe(32)
         self._house = House()
         self._house.head, self._house.lines = HEAD, LINES
         teller = Teller(self.keeper, self._spare)
         self.hall = Hall(self.keeper, teller, Callers({}, self.clock), self._house)
+        self.hall.meters = {
+            speaks: self._counters.meter(ROUTE + speaks, ANSWERS) for speaks in self.hall.meters
+        }
         self._staff = Staff(self.hall, clock)
         self._listeners: list[Listener] = []
         self._wheel: Wheel | None = None
@@ -131,8 +143,7 @@ class Service:
     def reading(self) -> Reading:
         """What there is to see at this moment."""
         hall = self.hall
-        found = survey(self.keeper, "service")
-        found["top"] = hall.tops.reading([*found["rules"]], self.clock.now())
+        found = survey(self.keeper, "service", self._counters, self._docket)
         found["workers"][0]["connections"] = len(hall.guests)
         found["workers"][0]["requests"] = hall.asked
         return found
@@ -207,6 +218,7 @@ class Service:
         if self.keeper.lodge.book is not self._settled:
             self._follow()
         self.hall.sweep(now)
+        self.keeper.lodge.turn(now)
         self._staff.sweep(now)
 
     def _follow(self) -> None:

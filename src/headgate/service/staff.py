@@ -33,7 +33,7 @@ class Staff:
         self._health = Health(hall)
         self._health.serve(self._methods)
         url = hall.keeper.lodge.url
-        self._ratelimit = RateLimit(hall.keeper, hall.teller, url, clock, hall.tops)
+        self._ratelimit = RateLimit(hall.keeper, hall.teller, url, clock)
         self._methods.unary(RATE_LIMIT, self._ratelimit.answer)
         self._quotas = Quotas(self._ratelimit, hall)
         self._methods.stream(quotas.METHOD, self._quotas.open)

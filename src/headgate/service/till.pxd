@@ -20,7 +20,7 @@ cdef class Till:
     cdef readonly bint enforced
     cdef Limiter limiter
     cdef dict known
-    @cython.locals(limiter=Limiter, decision=Decision)
+    @cython.locals(limiter=Limiter, decision=Decision, now="long long")
     cpdef take(self, key, cost, plan)
     cpdef peek(self, key, cost, plan)
     cpdef charge(self, key, cost, plan, long long sign)
@@ -30,7 +30,7 @@ cdef class Till:
     cpdef find(self, key, plan)
     cpdef bar(self, key)
     cpdef Decision settle(self, Decision decision, key, cost, plan)
-    cpdef bint count(self, Decision decision, key) except -1
+    cpdef bint count(self, Decision decision, key, cost) except -1
     cpdef Decision judge(self, key, Decision decision)
     cdef _learn(self, key)
     cdef _visit(self, key, cost, plan)

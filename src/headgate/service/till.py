@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from headgate.decision import Decision
 from headgate.limiter import Limiter
 from headgate.rules.live.entry import Entry, Pass, Refusal
+from headgate.rules.live.tally import LET_IN, TRIED, TURNED, Tally
 from headgate.rules.live.turnstile import refusal
 from headgate.rules.matching.facts import tidy
 
@@ -41,6 +42,7 @@ class Till:
     )  # fmt: skip
 
     limiter: Limiter | None
+    tally: Tally
 
     def __init__(self, ruling: Any, lodge: Any, version: str) -> None:
         rule = ruling.rule
@@ -71,11 +73,13 @@ class Till:
             return self._visit(key, units, plan)
         if cython.compiled:
             # Past `take`, to stay in C.
-            decision = limiter.ask(key, units, 0, limiter.time())
+            now = limiter.time()
+            decision = limiter.ask(key, units, 0, now)
         else:
+            now = self.lodge.clock.now()
             decision = limiter.take(key, units)
         if decision.allowed and not self.lodge.listeners:
-            self.tally.passed += 1
+            self.tally.count(LET_IN, key, units, decision, 0, now)
             return decision
         return self.settle(decision, key, units, plan)
 
@@ -141,20 +145,20 @@ class Till:
 
     def settle(self, decision: Decision, key: str, cost: int, plan: str) -> Decision:
         """Tell of a decision whoever counts and listens; what becomes of it."""
-        kept = self.count(decision, key)
+        kept = self.count(decision, key, cost)
         if self.lodge.listeners:
             self.lodge.tell(self._entry(decision, key, cost, plan))
         return decision if kept else waived(decision)
 
-    def count(self, decision: Decision, key: str) -> bool:
+    def count(self, decision: Decision, key: str, cost: int) -> bool:
         """Count a decision; whether it stands, for the rule may only be tried out."""
-        tally = self.tally
         kept = decision.allowed or self.enforced or self.ruling.enforced(key)
-        if decision.allowed or not kept:
-            tally.passed += 1
-            tally.shadowed += not kept
-        else:
-            tally.refused += 1
+        verdict = LET_IN if decision.allowed else TURNED if kept else TRIED
+        # Who is barred was not refused by a limit.
+        asked = decision if decision.allowed or decision.limit > 0 else None
+        self.tally.count(verdict, key, cost, asked, 0, self.lodge.clock.now())
+        if not decision.allowed and self.lodge.docket is not None:
+            self.lodge.docket.note(self.ruling.name, key, decision, not kept)
         return bool(kept)
 
     def judge(self, key: str, decision: Decision) -> Decision:

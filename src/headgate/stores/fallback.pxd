@@ -22,4 +22,4 @@ cdef class Fallback:
     cpdef call(self, key, long long cost, long long now, arrive)
     cpdef thrive(self, long long now)
     cpdef endure(self, problem, key, long long cost, long long now)
-    cdef bint _restless(self) except -1
+    cdef bint _restless(self, long long now) except -1

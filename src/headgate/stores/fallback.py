@@ -117,7 +117,7 @@ class Fallback:
         except StoreUnavailable as problem:
             self.watch.fail(now, problem)
             return self._without(verb, *said, unknown=problem.unknown)
-        if self._restless():
+        if self._restless(now):
             threading.Thread(target=self._settle, args=self._debts(now), daemon=True).start()
         if self.watch.beating(now):
             # Beside the caller, whose time it is not.
@@ -138,7 +138,7 @@ class Fallback:
 
     def thrive(self, now: int) -> None:
         """It answered: do what was put off, and give a sign of life if it is time."""
-        if self._restless():
+        if self._restless(now):
             later(self._asettle(*self._debts(now)))
         if self.watch.beating(now):
             later(self._asign())
@@ -156,10 +156,10 @@ class Fallback:
         except Exception as refused:
             return refused
 
-    def _restless(self) -> bool:
+    def _restless(self, now: int) -> bool:
         # It answered: whether anything is left of the time when it did not.
         if self.watch.row:
-            self.watch.succeed()
+            self.watch.succeed(now)
         return bool(self._owed) or bool(self._debits)
 
     def _without(

@@ -14,6 +14,10 @@ cdef class Watch:
     cdef readonly long long row
     cdef long long _retry
     cdef long long _beat
+    cdef long long _since
+    cdef long long _spent
+    cdef readonly dict errors
+    cdef public object meter
     cpdef bint open(self, long long now)
     cpdef bint beating(self, long long now)
-    cpdef void succeed(self) except *
+    cpdef void succeed(self, long long now=*) except *

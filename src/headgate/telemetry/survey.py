@@ -12,30 +12,40 @@ from headgate.rules.model.rule import Rule
 from headgate.rules.model.rules import Rules
 from headgate.rules.model.store import masked
 from headgate.rules.model.table import spelled
+from headgate.telemetry.counters import Counters
+from headgate.telemetry.docket import Docket
+from headgate.telemetry.meter import CHECKS, taken
 from headgate.telemetry.reading import (
-    Histogram,
     Reading,
     ReloadReading,
     RuleReading,
     StoreReading,
+    TopReading,
     WorkerReading,
 )
+from headgate.telemetry.union import counted, recount
 
-# The upper bounds of how long stores and answers took, in seconds.
-CHECKS = (0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
-ANSWERS = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0)
+# So many heavy hitters are told.
+FEW = 20
 # The worst first.
 BREAKERS = ("open", "half_open", "closed")
 # Whatever it was forced into, it is one of these.
 FORCED = {"forced_open": "open", "forced_closed": "closed", "metrics_only": "closed"}
 
 
-def survey(keeper: Any, serves: str) -> Reading:
-    """What there is to know of a gatekeeper; the rest has its empty values."""
-    lodge = keeper.lodge
+def survey(keeper: Any, serves: str, counters: Counters, docket: Docket) -> Reading:
+    """What there is to know of a gatekeeper; the rest has its empty values.
+
+    What is counted is the sum of all who count on the same board.
+    """
+    lodge, cells = keeper.lodge, counters.read()
     found = blank(keeper.rules, serves, lodge.clock.now())
     found["rules"] = rules(lodge)
+    recount(found, cells)
     found["store"] = store(lodge.url)
+    watched(found["store"], lodge)
+    found["top"] = tops(lodge)
+    found["refusals"] = docket.latest()
     found["reload"] = reload(keeper)
     found["workers"] = [worker()]
     return found
@@ -50,7 +60,7 @@ def blank(rules: Rules, serves: str, now: int) -> Reading:
         "version": version,
         "rules": {},
         "routes": {},
-        "checks": histogram(CHECKS),
+        "checks": taken(CHECKS, ()),
         "store": store(rules.store),
         "upstreams": {},
         "budget": None,
@@ -71,27 +81,36 @@ def rules(lodge: Any) -> dict[str, RuleReading]:
     return found
 
 
+def watched(found: StoreReading, lodge: Any) -> None:
+    """Say how the store is doing."""
+    watch, hold = lodge.watch, lodge.hold
+    if watch is not None:
+        found["degraded"] = watch.failing
+        found["degraded_seconds"] = watch.dark(lodge.clock.now()) / MILLION
+        found["errors"] = dict(watch.errors)
+    if hold is not None:
+        found["keys"], found["capacity"], found["evicted"] = hold
+
+
+def tops(lodge: Any) -> dict[str, TopReading]:
+    """Who asks most by each of them, and who is refused most."""
+    found: dict[str, Any] = {}
+    now = lodge.clock.now()
+    for one in reversed(lodge.lodges):
+        found |= {ruling.name: ruling.tally.tops.reading(FEW, now) for ruling in one.rulings}
+    return found
+
+
 def rule(ruling: Ruling) -> RuleReading:
-    """What there is to know of one rule."""
-    one, tally = ruling.rule, ruling.tally
+    """What there is to know of one rule, and was counted here."""
+    one = ruling.rule
     limit, inside, waiting = places(ruling)
     return {
         "mode": str(one.mode),
         "rollout": float(one.rollout),
         "key": ", ".join(one.key),
         "terms": terms(one),
-        "allowed": tally.passed,
-        "delayed": 0,
-        "refused": tally.refused,
-        "failed_open": 0,
-        "failed_closed": 0,
-        "shadowed": tally.shadowed,
-        "near": 0,
-        "units_allowed": 0,
-        "units_refused": 0,
-        "waited": 0.0,
-        "sampled": 0,
-        "wrong": 0,
+        **counted(ruling.tally.read()),  # type: ignore[typeddict-item]
         "limit": limit,
         "inside": inside,
         "waiting": waiting,
@@ -183,8 +202,3 @@ def worker() -> WorkerReading:
         "connections": 0,
         "requests": 0,
     }
-
-
-def histogram(bounds: tuple[float, ...]) -> Histogram:
-    """A histogram in which nothing is counted."""
-    return {"bounds": [*bounds], "counts": [0] * (len(bounds) + 1), "sum": 0.0}

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from headgate.measures import MILLION
+from headgate.rules.live.tally import NAMES
+from headgate.telemetry.counters import ROUTE, RULE, STORE
+from headgate.telemetry.meter import ANSWERS, CHECKS, statuses, taken
 from headgate.telemetry.reading import (
     HeavyReading,
     Histogram,
@@ -50,6 +54,35 @@ def union(readings: Sequence[Reading]) -> Reading:
         "trial": next((one["trial"] for one in readings if one["trial"] is not None), None),
         "alerts": [one for each in readings for one in each["alerts"]],
         "workers": [one for each in readings for one in each["workers"]],
+    }
+
+
+def recount(reading: Reading, cells: Mapping[str, Sequence[int]]) -> None:
+    """Say what is counted on a board, also by those that have ended, whatever was said of it."""
+    for name, one in reading["rules"].items():
+        if RULE + name in cells:
+            one.update(counted(cells[RULE + name]))  # type: ignore[typeddict-item]
+    reading["routes"] |= measured(cells)
+    if STORE in cells:
+        reading["checks"] = taken(CHECKS, cells[STORE])
+
+
+def counted(cells: Sequence[int]) -> dict[str, Any]:
+    """What was counted of a rule, as a reading has it."""
+    found = dict(zip(NAMES, cells, strict=True))
+    return {**found, "waited": found["waited"] / MILLION}
+
+
+def measured(cells: Mapping[str, Sequence[int]]) -> dict[str, RouteReading]:
+    """What was asked by every route, or in every protocol, if anything was."""
+    return {
+        name.removeprefix(ROUTE): {
+            "requests": found[0],
+            "statuses": statuses(found),
+            "latency": taken(ANSWERS, found),
+        }
+        for name, found in cells.items()
+        if name.startswith(ROUTE) and (found[0] or name != ROUTE)
     }
 
 

@@ -50,6 +50,7 @@ cdef class Exchange:
     cdef public object task
     cdef public bytes forwarded
     cdef public long long start
+    cdef public long long began
     cdef public long long since
     cdef public long long took
     cdef public long long ticket

@@ -50,11 +50,53 @@ class Exchange:
     """
 
     __slots__ = (
-        "asides", "backlog", "begun", "carried", "coded", "desk", "entry", "expects", "fault",
-        "forwarded", "headed", "held", "host", "inlet", "keep", "length", "lines", "method", "old",
-        "outlet", "over", "purse", "raw", "replay", "request", "road", "said", "server", "since",
-        "size", "spot", "start", "status", "target", "task", "ticket", "ties", "told", "took",
-        "trailers", "tried", "unread", "upgrade", "valve", "weight", "whole",
+        "asides",
+        "backlog",
+        "began",
+        "begun",
+        "carried",
+        "coded",
+        "desk",
+        "entry",
+        "expects",
+        "fault",
+        "forwarded",
+        "headed",
+        "held",
+        "host",
+        "inlet",
+        "keep",
+        "length",
+        "lines",
+        "method",
+        "old",
+        "outlet",
+        "over",
+        "purse",
+        "raw",
+        "replay",
+        "request",
+        "road",
+        "said",
+        "server",
+        "since",
+        "size",
+        "spot",
+        "start",
+        "status",
+        "target",
+        "task",
+        "ticket",
+        "ties",
+        "told",
+        "took",
+        "trailers",
+        "tried",
+        "unread",
+        "upgrade",
+        "valve",
+        "weight",
+        "whole",
     )  # fmt: skip
 
     # Only what is not a number: compiled, those are where they belong.
@@ -93,6 +135,8 @@ class Exchange:
         self.tried = self.task = self.purse = None
         self.forwarded = b""
         self.start, self.ticket = 0, -1
+        # When its head was there, if anybody asks how long all of it takes.
+        self.began = 0
         # Since when it is the server that is waited for, and for how long it was.
         self.since = self.took = 0
         # The answer: what its head was, if somebody may ask, and who holds it back.

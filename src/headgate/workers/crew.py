@@ -9,11 +9,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from headgate.clock import Clock
+from headgate.rules.model.rules import Rules
 from headgate.rules.watch.sources import Text
-from headgate.telemetry.reading import WorkerReading
+from headgate.telemetry.reading import Reading, WorkerReading
+from headgate.telemetry.union import recount
 from headgate.workers.doors import Door
 from headgate.workers.hand import GREETING, Hand
 from headgate.workers.rulebook import Rulebook, spelled
+from headgate.workers.summary import joined
 
 logger = logging.getLogger("headgate.workers")
 
@@ -207,9 +210,13 @@ class Crew:
         """What each has to tell."""
         return await asyncio.gather(*(post.status() for post in self.posts))
 
-    async def readings(self) -> list[tuple[WorkerReading, dict[str, Any]]]:
-        """What each sees."""
-        return await asyncio.gather(*(post.reading() for post in self.posts))
+    async def reading(self, rules: Rules) -> Reading:
+        """What all of them see under these rules, and what those have counted that are gone."""
+        found = await asyncio.gather(*(post.reading() for post in self.posts))
+        one = joined(found, self._book.orders.serves, rules, self._clock.now())
+        if self._book.board is not None:
+            recount(one, self._book.board.read())
+        return one
 
     async def reload(self, text: Text) -> list[dict[str, Any]]:
         """Have all go by this text; what each says to that, if it says anything.
@@ -269,3 +276,4 @@ class Crew:
     def _rest(self) -> None:
         if self._rounds is not None:
             self._rounds.cancel()
+        self._book.close()

@@ -34,7 +34,7 @@ from headgate.workers.notice import notify
 from headgate.workers.orders import Orders
 from headgate.workers.origin import Draft
 from headgate.workers.rulebook import Rulebook
-from headgate.workers.summary import joined, summary
+from headgate.workers.summary import summary
 
 logger = logging.getLogger("headgate.workers")
 
@@ -97,7 +97,7 @@ class Master:
 
     async def reading(self) -> Reading:
         """What all workers see, as if they were one."""
-        return joined(await self.crew.readings(), self.orders.serves, self.rules, self._clock.now())
+        return await self.crew.reading(self.rules)
 
     async def reload(self) -> tuple[str, ...]:
         """Have all workers read the rules again; what kept them from it, as with bad ones."""

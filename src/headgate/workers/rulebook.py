@@ -17,6 +17,7 @@ from headgate.errors import HeadgateError
 from headgate.rules.model.kinds import Report
 from headgate.rules.model.rules import Rules
 from headgate.rules.watch.sources import Text
+from headgate.telemetry.board import fresh
 from headgate.workers.orders import Orders
 from headgate.workers.origin import LISTENERS
 
@@ -25,7 +26,7 @@ class Rulebook:
     """The `text` in force, and the terms to `listen` by.
 
     `changed` is called when a worker tells of another text. What one worker has signed with the
-    `secret`, another knows.
+    `secret`, another knows. All count on the `board`, if there is one.
     """
 
     def __init__(
@@ -37,6 +38,8 @@ class Rulebook:
         self.listen = listen
         self._changed = changed
         self.secret = secret or secrets.token_urlsafe(32)
+        # Nothing is lost with a worker of what it has counted there.
+        self.board = fresh(orders.serves)
 
     def rules(self) -> Rules:
         """The rules in force."""
@@ -49,6 +52,7 @@ class Rulebook:
             "listen": LISTENERS[self.orders.serves].spell(self.listen),
             "text": spelled(self.text),
             "secret": self.secret,
+            "board": "" if self.board is None else self.board.path,
         }
 
     def hear(self, said: list[str]) -> None:
@@ -57,6 +61,11 @@ class Rulebook:
         if text != self.text:
             self.text = text
             self._changed()
+
+    def close(self) -> None:
+        """Nobody counts any more."""
+        if self.board is not None:
+            self.board.remove()
 
     async def look(self) -> None:
         """Take what stands at the origin now, if it can be read."""

@@ -65,7 +65,7 @@ async def serve(line: socket.socket) -> bool:
     several = zip(listen, first["sockets"], strict=True)
     sockets = [(one, socket.socket(fileno=number)) for one, some in several for number in some]
     try:
-        server = made(orders, origin, sockets, first["secret"])
+        server = made(orders, origin, sockets, first["secret"], first["board"])
         await server.start()
     except Exception as problem:
         if not isinstance(problem, (HeadgateError, OSError, ValueError)):
@@ -86,18 +86,20 @@ async def serve(line: socket.socket) -> bool:
 
 
 def made(
-    orders: Orders, origin: Standing, sockets: Sequence[tuple[Any, socket.socket]], secret: str
-) -> Any:
+    orders: Orders, origin: Standing, sockets: Sequence[tuple[Any, socket.socket]], secret: str,
+    board: str,
+) -> Any:  # fmt: skip
     """What serves; the one that does not is not loaded."""
+    common: dict[str, Any] = {
+        "store": orders.store, "sockets": sockets, "watch": orders.watch, "board": board,
+    }  # fmt: skip
     if orders.serves == "service":
         from headgate.service.service import Service  # noqa: PLC0415 - as told
 
-        return Service(
-            origin, store=orders.store, sockets=sockets, watch=orders.watch, secret=secret
-        )
+        return Service(origin, **common, secret=secret)
     from headgate.gateway.gateway import Gateway  # noqa: PLC0415 - as told
 
-    return Gateway(origin, store=orders.store, sockets=sockets, watch=orders.watch)
+    return Gateway(origin, **common)
 
 
 def teller(channel: Channel) -> Callable[[Text], object]:

@@ -28,7 +28,8 @@ def test_who_asks_most_is_noted() -> None:
         for words in ("HG.TAKE api k", "HG.TAKE api k", "HG.RESERVE api k 1 0", "HG.PEEK api k"):
             stage.ask(*words.split())
         stage.ask("HG.HOLD", "room", "k")
-        most = {name: stage.hall.tops.most(name, 5, 0)[0] for name in ("api", "room")}
+        tallies = stage.hall.keeper.tallies()
+        most = {name: tallies[name].tops.most(5, 0)[0] for name in ("api", "room")}
 
     # Who only looks has not asked.
     assert most == {"api": [("k", 3, 0, 2)], "room": [("k", 1, 0, 0)]}

@@ -64,7 +64,7 @@ def test_who_asks_most_is_noted() -> None:
         desk.ask("any", told)
     desk.ask("any", told, {"remote_address": "192.0.2.2"})
 
-    found, total, _ = desk.limit._tops.most("a", 5, desk.clock.now())
+    found, total, _ = desk.keeper.tallies()["a"].tops.most(5, desk.clock.now())
     # The third, and what came with the fourth, were refused.
     assert found[0] == ("192.0.2.1", 4, 0, 2)
     assert total in (4, 5)

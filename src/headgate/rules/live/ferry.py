@@ -60,7 +60,7 @@ class Ferry:
         if lane is None:
             return entry
         units = gate.cost if gate.cost >= 0 else gate.ruling.fee.units(request)
-        return gate.judge(entry, lane, key, units, await lane.limiter.take(key, units))
+        return gate.judge(entry, lane, key, units, await lane.limiter.take(key, units), 0)
 
 
 class Passage:
@@ -88,7 +88,7 @@ class Passage:
         try:
             if type(found) is Decision:
                 fresh = Entry(gate.version)
-                found = gate.judge(fresh, self._lane, self._key, gate.cost, found)
+                found = gate.judge(fresh, self._lane, self._key, gate.cost, found, 0)
             self._arrive(exchange, found)
         except Exception:
             # Others come back on the same line.

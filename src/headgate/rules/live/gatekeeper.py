@@ -17,6 +17,7 @@ from typing import Any
 from headgate.clock import Clock
 from headgate.drive import adrive, drive
 from headgate.rules.live.entry import Entry
+from headgate.rules.live.ferry import Ferry
 from headgate.rules.live.lodge import Listener, Lodge, Source
 from headgate.rules.live.ruleset import Ruleset
 from headgate.rules.live.ruling import Ruling
@@ -61,7 +62,8 @@ class Gatekeeper:
     ) -> None:
         self.lodge = Lodge(rules, store, clock, awaited=False)
         self.watcher = Watcher(self, rules, watch).start() if watch else None
-        self._hands = Hands(self.lodge.clock.sleep, lambda slot: slot.__enter__())
+        clock = self.lodge.clock
+        self._hands = Hands(clock.sleep, lambda slot: slot.__enter__(), clock.now)
 
     enabled = property(asked, switch)
 
@@ -84,6 +86,8 @@ class Gatekeeper:
         else:
             entry = Entry(book.version, request)
             drive(enter(entry, rulings, book.plan, self._hands), perform)
+        if self.lodge.docket is not None:
+            self.lodge.note(request, entry)
         return self.lodge.tell(entry) if self.lodge.listeners else entry
 
     def leave(
@@ -141,7 +145,8 @@ class AsyncGatekeeper:
     ) -> None:
         self.lodge = Lodge(rules, store, clock, awaited=True)
         self.watcher = Watcher(self, rules, watch).start() if watch else None
-        self._hands = Hands(self.lodge.clock.asleep, awaitable)
+        clock = self.lodge.clock
+        self._hands = Hands(clock.asleep, awaitable, clock.now)
 
     enabled = property(asked, switch)
 
@@ -169,10 +174,14 @@ class AsyncGatekeeper:
         elif rulings:
             ferry = rulings[0].ferry
             if len(rulings) == 1 and ferry is not None and not self.lodge.listeners:
-                return ferry.enter(request)
+                if self.lodge.docket is None:
+                    return ferry.enter(request)
+                return self._sail(ferry, request)
             return self._visit(book, rulings, request)
         else:
             entry = Entry(book.version)
+        if self.lodge.docket is not None:
+            self.lodge.note(request, entry)
         return self.lodge.tell(entry) if self.lodge.listeners else entry
 
     async def leave(
@@ -206,7 +215,14 @@ class AsyncGatekeeper:
     async def _visit(self, book: Ruleset, rulings: tuple[Ruling, ...], request: Request) -> Entry:
         entry = Entry(book.version, request)
         await adrive(enter(entry, rulings, book.plan, self._hands), aperform)
+        if self.lodge.docket is not None:
+            self.lodge.note(request, entry)
         return self.lodge.tell(entry) if self.lodge.listeners else entry
+
+    async def _sail(self, ferry: Ferry, request: Request) -> Entry:
+        entry = await ferry.enter(request)
+        self.lodge.note(request, entry)
+        return entry
 
     async def close(self) -> None:
         """Look for new rules no more, and close the connections to the store, if there are any."""

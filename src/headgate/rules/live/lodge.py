@@ -18,6 +18,7 @@ from headgate.rules.live.ruling import Ruling
 from headgate.rules.live.shelf import Shelf
 from headgate.rules.live.tally import Tally
 from headgate.rules.live.treasury import REALM, joined
+from headgate.rules.matching.request import Request
 from headgate.rules.model.rules import Rules
 from headgate.rules.model.store import masked
 from headgate.rules.watch.sources import Origin, reach
@@ -52,10 +53,14 @@ class Lodge:
         self._ready = Ruleset(rules, self._shelf)
         self.book = self._ready if self._enabled else void(self._ready, self._shelf)
         self.listeners: tuple[Listener, ...] = ()
+        # Where refused requests are entered, if anybody wants to look at them.
+        self.docket: Any = None
         # Others whose rules stand at views: who listens here hears of theirs as well.
         self._wings: list[Lodge] = []
         self._realm = ""
-        self._wake: Callable[[], object] | None = None
+        self._wakes: list[Callable[[], object]] = []
+        # Where tallies lie that somebody else can read, by the names of rules.
+        self._place: Callable[[str], Any] | None = None
         self._begin()
         follow(self, Lodge._begin)
 
@@ -74,6 +79,16 @@ class Lodge:
     def url(self) -> str:
         """Where what was counted is kept."""
         return self._shelf.url
+
+    @property
+    def watch(self) -> Any:
+        """How the store is doing, if it is on a server and was asked before; else None."""
+        return self._shelf.watch
+
+    @property
+    def hold(self) -> tuple[int, int, int] | None:
+        """How many keys the store in memory holds, could hold, and gave up; None if it is not."""
+        return self._shelf.hold()
 
     @property
     def lodges(self) -> list[Lodge]:
@@ -130,6 +145,8 @@ class Lodge:
         """
         wing.listeners = (*wing.listeners, *self.listeners)
         wing._realm = wing._shelf.realm = WING
+        if self._place is not None:
+            wing.furnish(self._place)
         self._wings.append(wing)
         wing.enabled = self._enabled
 
@@ -149,15 +166,41 @@ class Lodge:
     def rouse(self, wake: Callable[[], object]) -> None:
         """Call `wake` once, before the next decision."""
         with self._lock:
-            self._wake = wake
+            self._wakes.append(wake)
             self._rouse(self.book)
+
+    def furnish(self, place: Callable[[str], Any]) -> None:
+        """Have what is counted lie in `place(name)`, where that is not None, also by later rules.
+
+        At views, too.
+        """
+        for lodge in self.lodges:
+            lodge._place = place
+            lodge._lay(lodge._ready)
+
+    def leave(self) -> None:
+        """Have it lie here again, and begin anew."""
+        for lodge in self.lodges:
+            lodge._place = None
+            for ruling in lodge.rulings:
+                ruling.tally.leave()
 
     def _settle(self, rules: Rules, shelf: Shelf) -> None:
         book = Ruleset(rules, shelf, self._ready.era + 1)
         names = {rule.name for rule in rules.rules}
+        self._lay(book)
         shelf.keep(names if rules.budget is None else names | {REALM + rules.budget.name}, book.era)
         self._shelf, self._ready = shelf, book
         self._open()
+
+    def _lay(self, book: Ruleset) -> None:
+        # Put the tallies of rules where they are to lie.
+        if self._place is None:
+            return
+        for ruling in book.rulings:
+            view = None if ruling.tally.placed else self._place(ruling.name)
+            if view is not None:
+                ruling.tally.move(view)
 
     def _open(self) -> None:
         book = self._ready if self._enabled else void(self._ready, self._shelf)
@@ -166,17 +209,22 @@ class Lodge:
 
     def _rouse(self, book: Ruleset) -> None:
         # Where somebody is to be woken, what is asked first has to do it. Others pay nothing.
-        if self._wake is None:
+        if not self._wakes:
             return
 
         def find(request: Any) -> Any:
             vars(book).pop("find", None)
-            wake, self._wake = self._wake, None
-            if wake is not None:
+            wakes, self._wakes = self._wakes, []
+            for wake in wakes:
                 wake()
             return book.find(request)
 
         vars(book)["find"] = find
+
+    def note(self, request: Request, entry: Entry) -> None:
+        """Enter a request where those are looked at that were refused, if it was."""
+        if entry.refusal is not None or entry.shadowed:
+            self.docket.enter(request, entry)
 
     def tell(self, entry: Entry) -> Entry:
         """Let those who listen know; answers the entry."""
@@ -193,6 +241,12 @@ class Lodge:
         for wing in self._wings:
             found = {**wing.tallies(), **found}
         return found
+
+    def turn(self, now: int) -> None:
+        """See whether the span of time is over for which it is known who asks most."""
+        for lodge in self.lodges:
+            for ruling in lodge.rulings:
+                ruling.tally.tops.turn(now)
 
     def close(self) -> Any:
         """Close the store, if it has to be; awaited if the store is."""

@@ -10,6 +10,7 @@ from headgate.algorithms.limit import Limit
 from headgate.algorithms.token_bucket import TokenBucket
 from headgate.bulkheads.bulkhead import Bulkhead
 from headgate.fork import follow
+from headgate.rules.live.assay import Assay
 from headgate.rules.live.entry import Refusal
 from headgate.rules.live.fees import Fee, fee
 from headgate.rules.live.ferry import Ferry
@@ -204,7 +205,17 @@ class Ruling:
         self._lanes[name] = lane
         if not self.plans and not self._overrides:
             self.main = lane
+            self._assay(limits)
         return lane
+
+    def _assay(self, limits: tuple[Limit, ...]) -> None:
+        # Only where all that a key asks is seen here can be said whether a no was right.
+        tally, shelf = self.tally, self._shelf
+        if not shelf.url.startswith("memory:") or self._era < shelf.era:
+            return
+        if tally.assay is None or tally.assay.limits != limits:
+            assay = Assay(limits, tally.assay is None)
+            tally.assay = assay if assay.awake else None
 
     def _pipe(self, title: str, rate: Any, alone: bool) -> Any:
         if rate.unlimited:

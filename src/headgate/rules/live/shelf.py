@@ -103,6 +103,21 @@ class Shelf:
                 if name.partition("@")[0] not in names and not lasting:
                     del self._things[kind, name]
 
+    @property
+    def watch(self) -> Any:
+        """How the store on a server is doing; None if there is none, or nobody asked it."""
+        return getattr(self._store, "watch", None)
+
+    def hold(self) -> tuple[int, int, int] | None:
+        """How many keys are held here, how many could be, and how many were given up."""
+        if not self.near:
+            return None
+        with self._lock:
+            found = [one for (kind, _), (one, _) in self._things.items() if kind == "limiter"]
+        ledgers = [one.ledger for one in found if one.ledger is not None]
+        evicted = sum(ledger.tally()["evicted"] for ledger in ledgers)
+        return sum(map(len, ledgers)), sum(map(room, ledgers)), evicted
+
     def close(self) -> Any:
         """Close the store, if it has to be; awaited if the store is."""
         store, self._store = self._store, None
@@ -134,6 +149,12 @@ class Shelf:
     def _begin(self) -> None:
         # In a forked child nobody holds the lock.
         self._lock = threading.Lock()
+
+
+def room(ledger: Any) -> int:
+    """How many keys fit into a ledger."""
+    tables = getattr(ledger, "drawers", (ledger,))
+    return sum(int(table.rows.capacity) for table in tables)
 
 
 def sound(url: Any) -> str:

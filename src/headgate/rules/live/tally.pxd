@@ -1,9 +1,40 @@
 # C types of tally.py, for Cython.
 cimport cython
+from headgate.decision cimport Decision
+from headgate.rules.live.assay cimport Assay
+from headgate.rules.live.top cimport Tops
+cdef long long PASSED
+cdef long long SHADOWED
+cdef long long REFUSED
+cdef long long CLOSED
+cdef long long ALLOWED
+cdef long long DELAYED
+cdef long long TURNED_AWAY
+cdef long long FAILED_OPEN
+cdef long long FAILED_CLOSED
+cdef long long SHADOW
+cdef long long NEAR
+cdef long long UNITS_ALLOWED
+cdef long long UNITS_REFUSED
+cdef long long WAITED
+cdef long long SAMPLED
+cdef long long WRONG
+cdef long long CELLS
+cdef long long UNKNOWN
 
 
 @cython.final
 cdef class Tally:
-    cdef public long long passed
-    cdef public long long refused
-    cdef public long long shadowed
+    cdef object __weakref__
+    cdef long long* cells
+    cdef object view
+    cdef readonly Tops tops
+    cdef public Assay assay
+    cdef readonly bint placed
+    @cython.locals(cells="long long*", closed=bint)
+    cpdef count(self, long long verdict, key, long long units, Decision decision, long long wait, long long now)
+    @cython.locals(found="long long")
+    cdef weigh(self, key, long long units, Decision decision, long long now)
+    @cython.locals(fresh="long long*", place="long long")
+    cpdef move(self, view)
+    cpdef leave(self)

@@ -1,19 +1,55 @@
-"""Tallies: how many requests each rule let in and refused, and an alarm when it is too many."""
+"""Tallies: what became of the requests that each rule met, and an alarm when it refuses too many.
+
+Each decision is counted by one call, whoever made it. That is done for every request, so it is
+compiled, and touches one line of memory and what is known of the key.
+"""
 
 from __future__ import annotations
 
 import logging
 import threading
+from array import array
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headgate.clock import Clock, SystemClock
+from headgate.decision import Decision
 from headgate.fork import follow
 from headgate.measures import seconds, share, whole
+from headgate.rules.live.assay import Assay
 from headgate.rules.live.entry import Entry
+from headgate.rules.live.top import Tops
 from headgate.window import REJECTED, SUCCESS, Window
 
+if TYPE_CHECKING:
+    from headgate import _cython as cython
+else:
+    try:
+        import cython
+    except ImportError:
+        from headgate import _cython as cython
+
+if cython.compiled:
+    from cython.cimports.headgate.block import begin
+
 logger = logging.getLogger("headgate")
+
+# What can become of a request: it goes in, it only does because the rule is tried out, the rule
+# refuses it, or does because the store cannot be asked.
+LET_IN, TRIED, TURNED, SHUT = range(4)
+# What is counted, each in a cell of its own: first what became of requests, each in one of five.
+NAMES = (
+    "allowed", "delayed", "refused", "failed_open", "failed_closed",
+    "shadowed", "near", "units_allowed", "units_refused", "waited", "sampled", "wrong",
+)  # fmt: skip
+# As C numbers when compiled; the above stay Python's, because others import them.
+PASSED, SHADOWED, REFUSED, CLOSED = 0, 1, 2, 3
+ALLOWED, DELAYED, TURNED_AWAY, FAILED_OPEN, FAILED_CLOSED = 0, 1, 2, 3, 4
+SHADOW, NEAR, UNITS_ALLOWED, UNITS_REFUSED, WAITED, SAMPLED, WRONG = 5, 6, 7, 8, 9, 10, 11
+CELLS = 12
+# As `Decision.why` has it.
+UNKNOWN = 3
+MILLION = 1_000_000
 
 Notice = Callable[[str, float, bool], object]
 # A window is cut into so many parts.
@@ -21,36 +57,141 @@ BUCKETS = 20
 
 
 class Tally:
-    """How many requests a rule let in, refused, and would have refused were it enforced."""
+    """How many requests a rule let in, refused, and would have refused were it enforced.
 
-    __slots__ = ("passed", "refused", "shadowed")
+    What it counts lies in `cells`, which may be moved to where others can read it. `tops` are those
+    who ask most, and are refused most.
+    """
+
+    __slots__ = ("assay", "cells", "placed", "tops", "view")
+
+    cells: Any
+    view: Any
+    tops: Tops
+    assay: Assay | None
+    placed: bool
 
     def __init__(self) -> None:
-        self.passed = 0
-        self.refused = 0
-        self.shadowed = 0
+        self.tops = Tops()
+        self.assay = None
+        self.leave()
+
+    def count(
+        self, verdict: int, key: str, units: int, decision: Decision | None, wait: int, now: int
+    ) -> None:
+        """Count what became of a request of that key, for which so many units were asked.
+
+        `decision` is the limit's, if one was asked; who was let in waits for so many microseconds.
+        """
+        cells = self.cells
+        if verdict >= REFUSED:
+            closed = verdict == CLOSED or (decision is not None and decision.why == UNKNOWN)
+            cells[FAILED_CLOSED if closed else TURNED_AWAY] += 1
+            cells[UNITS_REFUSED] += units
+            self.tops.asked.note(key, 1)
+            self.tops.refused.note(key, 1)
+        else:
+            cells[UNITS_ALLOWED] += units
+            if decision is not None and decision.degraded:
+                cells[FAILED_OPEN] += 1
+            elif wait > 0:
+                cells[DELAYED] += 1
+                cells[WAITED] += wait
+            else:
+                cells[ALLOWED] += 1
+            if verdict == SHADOWED:
+                cells[SHADOW] += 1
+                self.tops.refused.note(key, 1)
+            elif decision is not None and decision.remaining * 5 < decision.limit:
+                cells[NEAR] += 1
+            self.tops.asked.note(key, 1 if verdict == SHADOWED else 0)
+        if self.assay is not None and decision is not None and not decision.degraded:
+            self.weigh(key, units, decision, now + wait)
+
+    def weigh(self, key: str, units: int, decision: Decision, now: int) -> None:
+        # See whether a refusal was right, if the key is one of those of which that is known.
+        found = self.assay.weigh(key, units, now, decision.allowed)  # type: ignore[union-attr]
+        if found > 0:
+            self.cells[SAMPLED] += 1
+            self.cells[WRONG] += found - 1
+
+    def move(self, view: Any) -> None:
+        """Count in that block from now on; what was counted is added to what stands there."""
+        old, fresh = self.view, begin(view) if cython.compiled else view
+        for place in range(CELLS):
+            fresh[place] += old[place]
+        self.cells = fresh
+        self.view = view
+        self.placed = True
+
+    def leave(self) -> None:
+        """Begin anew, in cells of its own."""
+        self.view = array("q", bytes(8 * CELLS))
+        self.cells = begin(self.view) if cython.compiled else self.view
+        self.placed = False
+
+    def read(self) -> list[int]:
+        """What was counted, in the order of the cells."""
+        return [*self.view[:CELLS]]
+
+    @property
+    def passed(self) -> int:
+        """How many it let in."""
+        view = self.view
+        return view[ALLOWED] + view[DELAYED] + view[FAILED_OPEN]  # type: ignore[no-any-return]
+
+    @property
+    def refused(self) -> int:
+        """How many it refused."""
+        view = self.view
+        return view[TURNED_AWAY] + view[FAILED_CLOSED]  # type: ignore[no-any-return]
+
+    @property
+    def shadowed(self) -> int:
+        """How many it let in only because it is tried out."""
+        return self.view[SHADOW]  # type: ignore[no-any-return]
 
     @property
     def share(self) -> float:
         """The share that was refused of all it was asked about."""
-        # Compiled, these are C's numbers, and it divides whole ones without a rest.
-        return float(self.refused) / (self.passed + self.refused) if self.refused else 0.0
+        refused = self.refused
+        return refused / (self.passed + refused) if refused else 0.0
 
     def __repr__(self) -> str:
         return f"Tally(passed={self.passed}, refused={self.refused}, shadowed={self.shadowed})"
 
 
-def count(entry: Entry, rulings: Sequence[Any]) -> None:
+def count(entry: Entry, rulings: Sequence[Any], now: int) -> None:
     """Count what became of a request with every rule that had a say in it."""
-    shadowed = [rule.name for rule in entry.shadowed]
+    shadowed = {rule.name for rule in entry.shadowed}
+    passes = {one.ruling: one for one in entry.passes}
+    refusal = entry.refusal
     for ruling in rulings:
-        tally = ruling.tally
-        if entry.refusal is not None and entry.refusal.rule is ruling.rule:
-            tally.refused += 1
+        one = passes.get(ruling)
+        key, units, decision = (
+            (one.key, one.cost, one.decision)
+            if one is not None
+            else (known(ruling, entry), 1, None)
+        )
+        if refusal is not None and refusal.rule is ruling.rule:
+            verdict = CLOSED if refusal.kind == "unavailable" else REFUSED
+            # Where the limit let it in, it was not the limit that refused.
+            asked = decision if decision is None or not decision.allowed else None
+            ruling.tally.count(verdict, key, units, asked, 0, now)
             # Those after it were not asked.
             return
-        tally.passed += 1
-        tally.shadowed += ruling.name in shadowed
+        wait = 0
+        if one is not None and one.booking is not None and decision is not None and decision:
+            wait = round(decision.retry_after * MILLION)
+        # What was taken for a request that is refused by others is given back.
+        spent = units if refusal is None else 0
+        verdict = SHADOWED if ruling.name in shadowed else PASSED
+        ruling.tally.count(verdict, key, spent, decision, wait, now)
+
+
+def known(ruling: Any, entry: Entry) -> str:
+    """The key under which a rule would count a request; what is long is noted by its digest."""
+    return "" if ruling.key is None else str(ruling.key(entry.request))
 
 
 class Alarm:

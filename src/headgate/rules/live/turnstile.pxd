@@ -20,10 +20,10 @@ cdef class Turnstile:
     cdef readonly object cost
     cdef readonly bint near
     cpdef Entry enter(self, request)
-    @cython.locals(entry=Entry, limiter=Limiter)
+    @cython.locals(entry=Entry, limiter=Limiter, now="long long")
     cpdef Entry weigh(self, key, request)
     cpdef lead(self, Entry entry, key, request)
-    cpdef Entry judge(self, Entry entry, lane, key, cost, Decision decision)
+    cpdef Entry judge(self, Entry entry, lane, key, cost, Decision decision, long long now)
     cdef turn(self, Entry entry)
 
 

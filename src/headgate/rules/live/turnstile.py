@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from headgate.decision import Decision
 from headgate.limiter import Limiter
 from headgate.rules.live.entry import SOON, Entry, Pass, Refusal
+from headgate.rules.live.tally import LET_IN, TURNED, Tally
 
 if TYPE_CHECKING:
     from headgate import _cython as cython
@@ -37,6 +38,7 @@ class Turnstile:
     cost: int
     lane: Any
     limiter: Limiter | None
+    tally: Tally
 
     def __init__(self, ruling: Any, version: str, plan: Callable[[Any], str]) -> None:
         self.ruling = ruling
@@ -67,8 +69,10 @@ class Turnstile:
         limiter = self.limiter
         if cython.compiled and limiter is not None:
             # Past `take`, to stay in C.
-            return self.judge(entry, lane, key, cost, limiter.ask(key, cost, 0, limiter.time()))
-        return self.judge(entry, lane, key, cost, lane.limiter.take(key, cost))
+            now = limiter.time()
+            return self.judge(entry, lane, key, cost, limiter.ask(key, cost, 0, now), now)
+        now = 0 if self.tally.assay is None else lane.limiter.clock.now()
+        return self.judge(entry, lane, key, cost, lane.limiter.take(key, cost), now)
 
     def lead(self, entry: Entry, key: str, request: Any) -> Any:
         """Where a key goes; None if it is decided without counting."""
@@ -80,7 +84,7 @@ class Turnstile:
         lane = self.ruling.lane(self.plan(request) if self.ruling.plans else "", key)
         if lane is None or lane.limiter is None:
             # There is no limit for it.
-            self.tally.passed += 1
+            self.tally.count(LET_IN, key, 1, None, 0, 0)
             return None
         if self.ruling.main is not None:
             self.lane = lane
@@ -88,23 +92,25 @@ class Turnstile:
             self.limiter = lane.limiter if isinstance(lane.limiter, Limiter) else None
         return lane
 
-    def judge(self, entry: Entry, lane: Any, key: str, cost: int, decision: Decision) -> Entry:
-        """What becomes of a request that was counted."""
+    def judge(
+        self, entry: Entry, lane: Any, key: str, cost: int, decision: Decision, now: int
+    ) -> Entry:
+        """What becomes of a request that was counted at that moment."""
         entry.passes = (Pass(self.ruling, lane, key, cost, decision, None),)
         if decision.allowed:
-            self.tally.passed += 1
+            self.tally.count(LET_IN, key, cost, decision, 0, now)
         else:
             entry.refusal = refusal(self.ruling, decision)
-            self.tally.refused += 1
+            self.tally.count(TURNED, key, cost, decision, 0, now)
         return entry
 
     def turn(self, entry: Entry) -> None:
         """What becomes of a request without a key, where such are not counted together."""
         if self.keyless == "deny":
             entry.refusal = self.ruling.keyless
-            self.tally.refused += 1
+            self.tally.count(TURNED, "", 1, None, 0, 0)
         else:
-            self.tally.passed += 1
+            self.tally.count(LET_IN, "", 1, None, 0, 0)
 
 
 def refusal(ruling: Any, decision: Decision) -> Refusal:

@@ -29,13 +29,16 @@ GONE = 499
 
 
 class Hands:
-    """How one colour does what takes time: sleeping, and waiting for a place."""
+    """How one colour does what takes time: sleeping, and waiting for a place; and the time."""
 
-    __slots__ = ("hold", "sleep")
+    __slots__ = ("hold", "now", "sleep")
 
-    def __init__(self, sleep: Callable[[float], Any], hold: Callable[[Any], Any]) -> None:
+    def __init__(
+        self, sleep: Callable[[float], Any], hold: Callable[[Any], Any], now: Callable[[], int]
+    ) -> None:
         self.sleep = sleep
         self.hold = hold
+        self.now = now
 
 
 def enter(entry: Entry, rulings: Sequence[Ruling], plan: Plan, hands: Hands) -> Flow[Entry]:
@@ -54,7 +57,7 @@ def enter(entry: Entry, rulings: Sequence[Ruling], plan: Plan, hands: Hands) -> 
     except BaseException:
         yield from undo(entry)
         raise
-    count(entry, rulings)
+    count(entry, rulings, hands.now())
     prepare(entry, rulings)
     if entry.refusal is not None:
         yield from undo(entry)

@@ -251,6 +251,7 @@ class Channel(Ear):
         if head.timeout < FOREVER:
             call.deadline = call.since + head.timeout + LAG
         self.hall.asked += 1
+        self.hall.meters["grpc"].note(0, -1)
         self.moved += 1
         if flags & END_STREAM:
             call.ended = True

@@ -119,8 +119,7 @@ def said(request: Any, entry: Entry, deny: int) -> Answer:
 
 
 def settle(asking: Asking, entry: Entry, status: int) -> None:
-    """Note who asked, and say how the request ended, as far as anybody here will know."""
-    asking.hall.tops.hear(entry, asking.hall.house.now)
+    """Say how the request ended, as far as anybody here will know."""
     if entry.refusal is not None:
         asking.hall.refused += 1
     if not entry.idle:

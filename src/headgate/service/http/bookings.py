@@ -58,7 +58,7 @@ def booked(asking: Asking, form: Any, ticket: Any) -> Answer:
     if not decision:
         found: Answer = reception.declare(form.rule, form.key, form.plan, decision, 1)
         return found
-    reception.note(form.rule, form.key, decision)
+    reception.note(decision)
     standing = reception.standing(form.rule, form.key, form.plan, decision)
     return answer({"id": ticket.id, "wait": ticket.wait, **plain(decision)}, 200, standing)
 
@@ -92,7 +92,7 @@ def held(asking: Asking, form: Any, place: Any) -> Answer:
     if not place.decision:
         refused: Answer = reception.declare(form.rule, form.key, form.plan, place.decision, 1)
         return refused
-    reception.note(form.rule, form.key, place.decision)
+    reception.note(place.decision)
     return answer({"id": place.id, "expires_in": place.ttl, **plain(place.decision)})
 
 

@@ -5,7 +5,6 @@ from headgate.decision cimport Decision
 from headgate.rules.live.entry cimport Entry, Pass
 from headgate.service.http.patron cimport Patron
 from headgate.service.http.saying cimport told
-from headgate.service.top cimport Tops
 from headgate.wire.exchange cimport Exchange
 from headgate.wire.house cimport House
 from headgate.wire.scroll cimport Scroll
@@ -24,6 +23,7 @@ cdef class Reception:
     cdef public object hall
     cdef public House house
     cdef Scroll scroll
+    cdef object clock
     cdef public object scheme
     cdef public object caller
     cdef public set paused
@@ -31,7 +31,6 @@ cdef class Reception:
     cdef public bytes private
     cdef object book
     cdef Herald herald
-    cdef public Tops tops
     cdef public object clerk
     cpdef admit(self, Exchange exchange)
     @cython.locals(inlet=Patron)
@@ -43,7 +42,7 @@ cdef class Reception:
     cpdef tuple declare(self, str rule, str key, str plan, Decision decision, bint count)
     @cython.locals(entry=Entry, herald=Herald)
     cpdef list standing(self, str rule, str key, str plan, Decision decision)
-    cpdef note(self, str rule, str key, Decision decision)
+    cpdef note(self, Decision decision)
     @cython.locals(scroll=Scroll, inlet=Patron)
     cpdef reply(self, Exchange exchange, long status, list fields, bytes body)
     @cython.locals(inlet=Patron)

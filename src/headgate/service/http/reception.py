@@ -53,13 +53,14 @@ class Reception:
     """Where requests are dealt with. `caller` is whom they are taken for who show no token."""
 
     __slots__ = (
-        "__weakref__", "book", "caller", "clerk", "hall", "hearsay", "herald", "house", "paused",
-        "private", "scheme", "scroll", "tops",
+        "__weakref__", "book", "caller", "clerk", "clock", "hall", "hearsay", "herald", "house",
+        "paused", "private", "scheme", "scroll",
     )  # fmt: skip
 
     def __init__(self, hall: Any, caller: str = "", plain: bool = True) -> None:
         self.hall = hall
         self.house = hall.house
+        self.clock = hall.keeper.lodge.clock
         self.scroll = hall.house.scroll
         self.scheme = "http" if plain else "https"
         self.caller = caller
@@ -68,12 +69,12 @@ class Reception:
         self.hearsay = self.private = b""
         self.book: Any = None
         self.herald: Any = None
-        self.tops = hall.tops
         self.clerk = Clerk(self)
 
     def admit(self, exchange: Exchange) -> None:
         """A request's head is there, or it is its turn."""
         self.hall.asked += 1
+        exchange.began = self.clock.now()
         if exchange.fault:
             self.clerk.object(exchange, exchange.fault)
         elif exchange.whole:
@@ -131,7 +132,7 @@ class Reception:
     def declare(self, rule: str, key: str, plan: str, decision: Decision, count: int) -> Any:
         """What is answered to a decision, and noted of it if it counts."""
         if count:
-            self.note(rule, key, decision)
+            self.note(decision)
         body = told(decision)
         fields = [JSON, (b"content-length", b"%d" % len(body)), UNSTORED]
         fields += self.standing(rule, key, plan, decision)
@@ -178,11 +179,10 @@ class Reception:
         till = self.hall.teller.find(rule)
         return till is not None and till.bar(till.name(key)) is not None
 
-    def note(self, rule: str, key: str, decision: Decision) -> None:
-        """Take note of who asked, and what they were told."""
+    def note(self, decision: Decision) -> None:
+        """Take note of what somebody was told."""
         if not decision.allowed:
             self.hall.refused += 1
-        self.tops.note(rule, key, 0 if decision.allowed else 1, self.house.now)
 
     def reply(self, exchange: Exchange, status: int, fields: Any, body: bytes) -> None:
         """Answer a request."""
@@ -192,6 +192,7 @@ class Reception:
             exchange.keep = False
         exchange.status = status
         exchange.begun = exchange.over = True
+        self.hall.meters["http"].note(status, self.clock.now() - exchange.began)
         scroll = self.scroll
         scroll.add(LINES.get(status) or b"HTTP/1.1 %d \r\n" % status)
         for name, value in fields:

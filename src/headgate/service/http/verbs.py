@@ -143,8 +143,8 @@ def listed(asking: Asking, questions: Any, found: list[Decision], verb: str) -> 
     """The answers to many, in their order."""
     reception = asking.clerk.reception
     if verb == "take":
-        for one, decision in zip(questions, found, strict=True):
-            reception.note(one.rule, one.key, decision)
+        for decision in found:
+            reception.note(decision)
     body = b",".join([told(decision) for decision in found])
     return written(b'{"answers":[%b]}' % body)
 

@@ -6,6 +6,7 @@ from collections.abc import Awaitable
 from typing import Any
 
 from headgate.measures import MILLION
+from headgate.rules.live.tally import Tally
 from headgate.service.http.asking import ALL, Asking, then
 from headgate.service.http.basket import body
 from headgate.service.http.routes import Example
@@ -73,8 +74,8 @@ def top(asking: Asking) -> Answer:
     asking.admit(name)
     if name not in names:
         raise Trouble(404, sentence(unheard(name, names)))
-    now = asking.hall.house.now
-    found, total, span = asking.hall.tops.most(name, int(few), now)
+    tally = asking.hall.keeper.tallies().get(name) or Tally()
+    found, total, span = tally.tops.most(int(few), asking.hall.house.now)
     keys = [one._asdict() for one in found]
     return answer({"rule": name, "seconds": span / MILLION, "total": total, "keys": keys})
 

@@ -70,6 +70,7 @@ class Clerk:
     def _bar(self, guest: Any) -> bytes:
         # What is said to whoever may not ask, or not so often.
         self.hall.asked += 1
+        self.hall.meters["resp"].note(0, -1)
         caller = guest.caller
         if caller is None:
             return NO_AUTH if self.hall.callers.needed else b""

@@ -39,7 +39,7 @@ class Kept:
         span, plan = terms(words[4:])
         timeout = inf if span is None else seconds(span, "timeout")
         given = self.hall.teller.reserve(rule, key, cost, timeout, plan)
-        return now_or_later(given, lambda ticket: self._told(rule, key, ticket, ticket.wait))
+        return now_or_later(given, lambda ticket: self._told(ticket, ticket.wait))
 
     def commit(self, guest: Any, words: list[bytes]) -> Answer:
         """`HG.COMMIT`."""
@@ -66,7 +66,7 @@ class Kept:
         span, plan = terms(words[3:])
         ttl = USUAL if span is None else seconds(span, "ttl")
         given = self.hall.teller.hold(rule, key, ttl, plan)
-        return now_or_later(given, lambda hold: self._told(rule, key, hold, hold.ttl))
+        return now_or_later(given, lambda hold: self._told(hold, hold.ttl))
 
     def renew(self, guest: Any, words: list[bytes]) -> Answer:
         """`HG.RENEW`."""
@@ -95,13 +95,11 @@ class Kept:
             raise Wrong("after the key comes PLAN and a plan, or nothing")
         return now_or_later(self.hall.teller.inside(rule, key, plan), spoken)
 
-    def _told(self, rule: str, key: str, given: Any, span: float) -> bytes:
+    def _told(self, given: Any, span: float) -> bytes:
         # What was given, under which name, and how long it is until then, or for how long.
         decision = given.decision
-        hall = self.hall
-        hall.tops.note(rule, key, 0 if decision else 1, hall.house.now)
         if not decision:
-            hall.refused += 1
+            self.hall.refused += 1
         rest = 0 if span == inf else round(span * 1e6)
         return b"*10" + decided(decision)[2:] + bulk(given.id.encode()) + b":%d\r\n" % rest
 

@@ -26,7 +26,6 @@ class Ruled:
 
     def __init__(self, hall: Any) -> None:
         self.hall = hall
-        self.tops = hall.tops
 
     def take(self, guest: Any, words: list[bytes]) -> bytes | Awaitable[bytes]:
         """`HG.TAKE`."""
@@ -40,9 +39,8 @@ class Ruled:
             cost, plan = terms(words)
             answer = self.hall.teller.take(rule, key, cost, plan)
         if isinstance(answer, Decision):
-            self.note(rule, key, answer)
             return self._told(answer)
-        return self._taken(rule, key, answer)
+        return self._later(answer)
 
     def peek(self, guest: Any, words: list[bytes]) -> bytes | Awaitable[bytes]:
         """`HG.PEEK`."""
@@ -72,10 +70,6 @@ class Ruled:
         caller = guest.caller
         return spoken([name for name in names if caller is None or caller.may(name)])
 
-    def note(self, rule: str, key: str, decision: Decision) -> None:
-        """Take note of who asked, for whoever wants to know who asks most."""
-        self.tops.note(rule, key, 0 if decision.allowed else 1, self.hall.house.now)
-
     def tell(self, answer: Any) -> bytes | Awaitable[bytes]:
         """What was decided, now or when it is."""
         if isinstance(answer, Decision):
@@ -92,11 +86,6 @@ class Ruled:
         if not decision.allowed:
             self.hall.refused += 1
         return decided(decision)
-
-    async def _taken(self, rule: str, key: str, answer: Awaitable[Decision]) -> bytes:
-        decision = await answer
-        self.note(rule, key, decision)
-        return self._told(decision)
 
     async def _later(self, answer: Awaitable[Decision]) -> bytes:
         return self._told(await answer)

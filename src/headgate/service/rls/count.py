@@ -6,7 +6,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from headgate.decision import Decision
 from headgate.drive import Flow
+from headgate.rules.live.tally import LET_IN, TRIED, TURNED
 from headgate.service.grpc.status import UNAVAILABLE, Status
 from headgate.service.rls.finding import Back, Finding
 from headgate.service.rls.leaf import Leaf, rest, said
@@ -41,6 +43,7 @@ class Ban:
         finding = Finding(leaf.sayings[shut.name])
         finding.wait = rest(leaf.limits, now)
         settle(finding, leaf, self._hits <= 0)
+        tell(leaf, finding, "", self._hits, None, now)
         return finding
         yield
 
@@ -86,19 +89,24 @@ class Count:
         finding.limit = said(leaf.sayings, decision)
         finding.take(decision, rest(leaf.limits, now))
         settle(finding, leaf, decision.allowed or hits < 0)
+        tell(leaf, finding, key, hits, decision, now)
         return finding
 
 
 def settle(finding: Finding, leaf: Leaf, allowed: bool) -> None:
-    """What it means for the call, and for those who look at how many were refused."""
+    """What it means for the call."""
     finding.quota = leaf.quota
     finding.metadata = leaf.metadata
+    finding.shadowed = not allowed and leaf.shadow
     finding.over = not allowed and not leaf.shadow
-    if finding.over:
-        leaf.tally.refused += 1
-        return
-    leaf.tally.passed += 1
-    leaf.tally.shadowed += not allowed
+
+
+def tell(
+    leaf: Leaf, finding: Finding, key: str, hits: int, decision: Decision | None, now: int
+) -> None:
+    """Count it for those who look at how many were refused."""
+    verdict = TURNED if finding.over else TRIED if finding.shadowed else LET_IN
+    leaf.tally.count(verdict, key, max(0, hits), decision, 0, now)
 
 
 def heaviest(leaf: Leaf) -> int:

@@ -22,18 +22,18 @@ class Back(NamedTuple):
 class Finding:
     """Whether a descriptor is `over`, and the limit, the rest and the wait that its status tells.
 
-    `count` is how much fits into the limit. `bookings` are what it took, of so many hits, and
-    `back` what it gives back once the whole call may go in. A `quota` only refuses with all others
-    of its kind.
+    It is `shadowed` if it only would be. `count` is how much fits into the limit. `bookings` are
+    what it took, of so many hits, and `back` what it gives back once the whole call may go in. A
+    `quota` only refuses with all others of its kind.
     """
 
     __slots__ = (
         "back", "bookings", "count", "hits", "limit", "metadata", "over", "quota", "remaining",
-        "wait",
+        "shadowed", "wait",
     )  # fmt: skip
 
     def __init__(self, limit: bytes = b"", remaining: int = 0) -> None:
-        self.over = self.quota = False
+        self.over = self.quota = self.shadowed = False
         self.limit = limit
         self.remaining = remaining
         self.wait = self.hits = self.count = 0

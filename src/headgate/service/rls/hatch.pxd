@@ -6,7 +6,6 @@ from headgate.rules.live.entry cimport Entry, Pass
 from headgate.rules.live.tally cimport Tally
 from headgate.rules.live.turnstile cimport Turnstile
 from headgate.service.rls.scribe cimport answer, status
-from headgate.service.top cimport Tops
 
 
 @cython.final
@@ -17,7 +16,7 @@ cdef class Hatch:
     cdef readonly object cost
     cdef bytes only
     cdef Tally tally
-    @cython.locals(decision=Decision, limiter=Limiter, tally=Tally, limit=bytes)
+    @cython.locals(decision=Decision, limiter=Limiter, limit=bytes, verdict="long long", now="long long")
     cpdef bytes answer(self)
 
 
@@ -27,8 +26,6 @@ cdef class Wicket:
     cdef Turnstile gate
     cdef readonly object key
     cdef object request
-    cdef str rule
-    cdef Tops tops
     cdef object limits
     cdef bytes limit
     @cython.locals(entry=Entry, one=Pass, limit=bytes)

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from headgate.decision import Decision
 from headgate.limiter import Limiter
-from headgate.rules.live.tally import Tally
+from headgate.rules.live.tally import LET_IN, TURNED, Tally
 from headgate.rules.live.turnstile import Turnstile
 from headgate.service.rls.leaf import rest, said, sayings
 from headgate.service.rls.messages import OK, OVER_LIMIT
 from headgate.service.rls.scribe import answer, status
-from headgate.service.top import Tops
 
 if TYPE_CHECKING:
     from headgate import _cython as cython
@@ -48,14 +47,13 @@ class Hatch:
         limiter = self.limiter
         if cython.compiled:
             # Past `take`, to stay in C.
-            decision = limiter.ask(self.key, self.cost, 0, limiter.time())
+            now = limiter.time()
+            decision = limiter.ask(self.key, self.cost, 0, now)
         else:
+            now = limiter.clock.now()
             decision = limiter.take(self.key, self.cost)
-        tally = self.tally
-        if decision.allowed:
-            tally.passed += 1
-        else:
-            tally.refused += 1
+        verdict = LET_IN if decision.allowed else TURNED
+        self.tally.count(verdict, self.key, self.cost, decision, 0, now)
         limit = self.only or said(self.leaf.sayings, decision)
         return told(decision, limit, self.leaf.limits, limiter)
 
@@ -76,15 +74,12 @@ class Sign:
 class Wicket:
     """Answers one call about a rule that only counts, while that rule is in force."""
 
-    __slots__ = ("gate", "key", "limit", "limits", "lodge", "request", "rule", "tops")
+    __slots__ = ("gate", "key", "limit", "limits", "lodge", "request")
 
     gate: Turnstile
-    tops: Tops
 
-    def __init__(self, lodge: Any, gate: Turnstile, key: str, request: Any, tops: Tops) -> None:
+    def __init__(self, lodge: Any, gate: Turnstile, key: str, request: Any) -> None:
         self.lodge = lodge
-        self.tops = tops
-        self.rule: str = gate.ruling.name
         self.gate = gate
         self.key = key
         self.request = request
@@ -100,7 +95,6 @@ class Wicket:
         if not entry.passes:
             return answer(OK, status(OK, b"", 0, 0))
         one = entry.passes[0]
-        self.tops.note(self.rule, self.key, 0 if one.decision.allowed else 1, lodge.clock.now())
         limits = one.lane.limits
         if limits is not self.limits:
             self.limits = limits

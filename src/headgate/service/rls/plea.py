@@ -23,18 +23,16 @@ from headgate.rules.matching.request import Request
 from headgate.service.rls.finding import Back, Finding
 from headgate.service.rls.leaf import rest, said, sayings
 from headgate.service.rls.scribe import MILLION, limited
-from headgate.service.top import Tops
 
 # What is told of a limit where a rule refuses without one.
 NONE = limited(0, 0, "")
 
 
 class Plea:
-    """A request, and how often it is counted; `tops` are told of who asks."""
+    """A request, and how often it is counted."""
 
-    def __init__(self, lodge: Any, request: Request, hits: int, tops: Tops) -> None:
+    def __init__(self, lodge: Any, request: Request, hits: int) -> None:
         self._lodge = lodge
-        self._tops = tops
         self.request = request
         self._hits = hits
 
@@ -57,9 +55,8 @@ class Plea:
                 for booking in finding.bookings:
                     yield booking.cancel
                 raise
-            count(entry, rulings)
+            count(entry, rulings, now)
         lodge.tell(entry)
-        self._tops.hear(entry, now)
         settle(finding, entry, now)
         finding.over = entry.refusal is not None and hits >= 0
         return finding

@@ -31,7 +31,6 @@ from headgate.service.rls.plea import Plea, about
 from headgate.service.rls.query import Ask, Query, read
 from headgate.service.rls.scribe import LARGEST
 from headgate.service.rls.tree import Node, composed, grow, trace
-from headgate.service.top import Tops
 from headgate.stores.shared.store import spelled
 
 # So many calls are known by their bytes, of at most so many each.
@@ -48,7 +47,7 @@ class RateLimit:
     """Answers calls. The `sets` of a `teller` have the limiters of limits that are brought along.
 
     `url` is the store where what files limit is counted, and `clock` the one it goes by, as
-    limiters take them; `tops` are told of who asks by rules.
+    limiters take them.
     """
 
     def __init__(
@@ -57,12 +56,10 @@ class RateLimit:
         teller: Any,
         url: str = "memory://",
         clock: Clock | None = None,
-        tops: Tops | None = None,
     ) -> None:
         self._lodge = keeper.lodge
         self._teller = teller
         self._clock = clock
-        self._tops = Tops() if tops is None else tops
         self._shelf = Shelf(url, clock, True, REALM)
         # Stores of earlier rules, which somebody may still be waiting for.
         self._left: list[Shelf] = []
@@ -239,7 +236,7 @@ class RateLimit:
         if ask.override is not None:
             return self._override(domain, ask, ask.override)
         request = Petition(domain, ask.entries, self._lodge.book.rules.client)
-        return Plea(self._lodge, request, ask.hits, self._tops)
+        return Plea(self._lodge, request, ask.hits)
 
     def _hatch(self, query: Query, parts: tuple[Any, ...]) -> Any:
         if all(isinstance(part, Plain) for part in parts):
@@ -259,7 +256,7 @@ class RateLimit:
         if len(met) != 1 or met[0].turnstile is None:
             return None
         key = "" if met[0].key is None else met[0].key(request)
-        return Wicket(self._lodge, met[0].turnstile, key, request, self._tops)
+        return Wicket(self._lodge, met[0].turnstile, key, request)
 
     def _leaves(self) -> list[Leaf]:
         return [leaf for tree in self._trees.values() for leaf in tree.leaves()]

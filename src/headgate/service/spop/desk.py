@@ -82,6 +82,7 @@ class Desk:
     def ask(self, args: Terms, caller: Any) -> Any:
         """The verdict about one message, or what is to be awaited for it."""
         self.hall.asked += 1
+        self.hall.meters["spop"].note(0, -1)
         try:
             rule = words(args["rule"]) if "rule" in args else ""
             if caller is not None and not caller.may(rule or ALL):
@@ -102,7 +103,7 @@ class Desk:
             return UNREADABLE
         found = self.hall.keeper.glance(request)
         if type(found) is Entry and not found.owing:
-            return self.tell(found)
+            return admitted(found)
         return self._enter(found)
 
     async def _enter(self, found: Any) -> Verdict:
@@ -112,11 +113,6 @@ class Desk:
         except Exception:
             # It is let in all the same.
             logger.exception("a request that was let in could not be settled")
-        return self.tell(entry)
-
-    def tell(self, entry: Entry) -> Verdict:
-        """What became of a request, and a note of whom it counted for."""
-        self.hall.tops.hear(entry, self.hall.house.now)
         return admitted(entry)
 
     def take(self, rule: str, args: Terms) -> Any:
@@ -127,18 +123,11 @@ class Desk:
         key = words(args.get("key"))
         found = self.hall.teller.take(rule, key, cost, plan(args))
         if not isinstance(found, Decision):
-            return self._take(rule, key, found)
-        self.note(rule, key, found)
+            return self._take(rule, found)
         return taken(rule, found)
 
-    async def _take(self, rule: str, key: str, found: Awaitable[Decision]) -> Verdict:
-        decision = await found
-        self.note(rule, key, decision)
-        return taken(rule, decision)
-
-    def note(self, rule: str, key: str, decision: Decision) -> None:
-        """Take note of who asks, for whoever wants to know who asks most."""
-        self.hall.tops.note(rule, key, 0 if decision else 1, self.hall.house.now)
+    async def _take(self, rule: str, found: Awaitable[Decision]) -> Verdict:
+        return taken(rule, await found)
 
     async def settle(self, found: Awaitable[Verdict]) -> Verdict:
         """The verdict, whatever goes wrong on the way to it."""

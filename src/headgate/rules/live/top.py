@@ -1,0 +1,258 @@
+"""Top: who asks most, in memory that does not grow with how many ask.
+
+Whoever asks gets a cell. When there is no room for one more, those in the lower half leave, and
+what the last of them had counted is how often somebody may have asked who is not there (`least`);
+who comes later begins with that, and it is told as the error. It is what Misra and Gries (1982)
+count, with the lower half taken out at once as Anderson and others (2017) do, so that one more
+key costs no more than one that is there already. A key that makes up more than one part in `size`
+of all is always there, and none was counted too seldom since it entered.
+
+Who asked most a day ago is of no interest: what is counted is that of the span of time before the
+present one, and of what has passed of this one. Whoever reads or sweeps looks at the clock; who
+counts does not.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from headgate.measures import MILLION
+from headgate.rules.matching.facts import LONGEST_KEY, tidy
+
+if TYPE_CHECKING:
+    from headgate import _cython as cython
+else:
+    try:
+        import cython
+    except ImportError:
+        from headgate import _cython as cython
+
+if cython.compiled:
+    from cython.cimports.headgate.block import begin
+
+# What is counted of one part in so many of all requests is never wrong by more than all of it.
+SIZE = 256
+# Microseconds.
+SPAN = 300_000_000
+# A cell: the mark of its key, how often that asked, how much of it may be others', the refusals.
+MARK, ASKED, ERROR, REFUSED, WIDTH = range(5)
+# As C numbers when compiled; the above stay Python's, because others import them.
+M, A, E, R, W = 0, 1, 2, 3, 4
+LONGEST = LONGEST_KEY
+FIRST = 8
+
+
+class Heavy(NamedTuple):
+    """A key, how often it asked, how much less that may have been, and how often it was refused."""
+
+    key: str
+    asked: int
+    error: int
+    refused: int
+
+
+class Top:
+    """The keys that ask most; `total` is how often anybody has asked.
+
+    Nobody who is not there has asked more than `least` times, which is at most one part in `size`
+    of all.
+    """
+
+    __slots__ = ("cells", "count", "keys", "least", "most", "room", "total", "view")
+
+    cells: Any
+    view: Any
+    keys: list[Any]
+    count: int
+    least: int
+    most: int
+    room: int
+    total: int
+
+    def __init__(self, size: int = SIZE) -> None:
+        self.total = self.least = self.count = 0
+        self.most = 2 * size
+        self.room = 0
+        self.rebuild(FIRST, 0)
+
+    def note(self, key: str, refused: int) -> None:
+        """A key has asked, and was refused if that is 1."""
+        mark = hash(key)
+        # A cell whose mark is nought is free.
+        if mark == 0:
+            mark = 1
+        if cython.compiled:
+            with cython.critical_section(self):
+                self.add(mark, key, refused)
+        else:
+            self.add(mark, key, refused)
+
+    def heavy(self) -> list[Heavy]:
+        """Those who are counted."""
+        cells, keys, room = self.view, self.keys, self.room
+        return [
+            Heavy(keys[place], cells[at + A], cells[at + E], cells[at + R])
+            for place, at in enumerate(range(0, room * W, W))
+            if cells[at] != 0
+        ]
+
+    def add(self, mark: int, key: str, refused: int) -> None:
+        at = self.seek(mark)
+        if self.cells[at] == 0:
+            at = self.enter(mark, key)
+        cells = self.cells
+        cells[at + A] += 1
+        cells[at + R] += refused
+        self.total += 1
+
+    def seek(self, mark: int) -> int:
+        # The cell of a mark, or the free one where it would be.
+        cells = self.cells
+        last = self.room - 1
+        place = mark & last
+        while cells[place * W] != 0 and cells[place * W] != mark:
+            place = (place + 1) & last
+        return place * W
+
+    def enter(self, mark: int, key: str) -> int:
+        # A cell for a key that has none. What is long is noted by its digest.
+        name = key if len(key) <= LONGEST else tidy(key)
+        if self.count >= self.most:
+            self.rebuild(self.room, self.median())
+        elif self.count * 2 >= self.room:
+            self.rebuild(self.room * 2, self.least)
+        at = self.seek(mark)
+        cells = self.cells
+        cells[at] = mark
+        cells[at + A] = self.least
+        cells[at + E] = self.least
+        cells[at + R] = 0
+        self.keys[at // W] = name
+        self.count += 1
+        return at
+
+    def rebuild(self, room: int, floor: int) -> None:
+        # Put those who asked more than `floor` times where there is so much room.
+        view = array("q", bytes(8 * W * room))
+        names: list[Any] = [None] * room
+        fresh = begin(view) if cython.compiled else view
+        # From here on nothing is made, so that nobody else can come in between.
+        old = self.cells if self.room > 0 else fresh
+        count = place = 0
+        while place < self.room:
+            at = place * W
+            if old[at] != 0 and old[at + A] > floor:
+                spot = old[at] & (room - 1)
+                while fresh[spot * W] != 0:
+                    spot = (spot + 1) & (room - 1)
+                to = spot * W
+                fresh[to] = old[at]
+                fresh[to + A] = old[at + A]
+                fresh[to + E] = old[at + E]
+                fresh[to + R] = old[at + R]
+                names[spot] = self.keys[place]
+                count += 1
+            place += 1
+        self.room = room
+        self.count = count
+        self.least = floor
+        self.cells = fresh
+        self.view = view
+        self.keys = names
+
+    def median(self) -> int:
+        # The least number that half of those who are there have not asked more often than.
+        step = 1
+        while self.below(self.least + step) * 2 < self.count:
+            step *= 2
+        low = step // 2
+        while low + 1 < step:
+            middle = (low + step) // 2
+            if self.below(self.least + middle) * 2 < self.count:
+                low = middle
+            else:
+                step = middle
+        return self.least + step
+
+    def below(self, most: int) -> int:
+        # How many are there who asked at most so often.
+        cells = self.cells
+        found = place = 0
+        while place < self.room:
+            if cells[place * W] != 0 and cells[place * W + A] <= most:
+                found += 1
+            place += 1
+        return found
+
+
+class Tops:
+    """Who asks most by one rule, and who is refused most, in this span of time and the last."""
+
+    __slots__ = ("asked", "asked_before", "refused", "refused_before", "since", "until")
+
+    asked: Top
+    refused: Top
+    asked_before: Top
+    refused_before: Top
+    since: int
+    until: int
+
+    def __init__(self) -> None:
+        self.since = self.until = 0
+        self.asked, self.refused = Top(), Top()
+        self.asked_before, self.refused_before = Top(), Top()
+
+    def most(self, few: int, now: int) -> tuple[list[Heavy], int, int]:
+        """The few who asked most; how often anybody did, and since how many microseconds."""
+        self.turn(now)
+        heavy = sorted(joined(self.asked_before, self.asked), key=lambda one: (-one.asked, one.key))
+        return heavy[:few], self.asked_before.total + self.asked.total, now - self.since
+
+    def worst(self, few: int, now: int) -> list[Heavy]:
+        """The few who were refused most, by how often that was; the error is that of `refused`."""
+        self.turn(now)
+        asked = {one.key: one.asked for one in joined(self.asked_before, self.asked)}
+        heavy = [
+            Heavy(one.key, max(one.asked, asked.get(one.key, 0)), one.error, one.asked)
+            for one in joined(self.refused_before, self.refused)
+        ]
+        return sorted(heavy, key=lambda one: (-one.refused, one.key))[:few]
+
+    def reading(self, few: int, now: int) -> dict[str, Any]:
+        """The few who asked most and were refused most, and how many of all that is."""
+        heavy, total, span = self.most(few, now)
+        refused = self.worst(few, now)
+        return {
+            "span": span / MILLION,
+            "total": total,
+            "asked": [one._asdict() for one in heavy],
+            "refused": [one._asdict() for one in refused],
+        }
+
+    def turn(self, now: int) -> None:
+        """See whether a span of time is over: the present becomes the past then."""
+        if now < self.until:
+            return
+        # Unless nobody has looked for longer than that.
+        lately = now < self.until + SPAN
+        first = not self.until
+        if not first:
+            self.asked_before = self.asked if lately else Top()
+            self.refused_before = self.refused if lately else Top()
+            self.asked, self.refused = Top(), Top()
+        self.since = self.until - SPAN if lately and not first else now
+        self.until = now + SPAN
+
+
+def joined(before: Top, now: Top) -> list[Heavy]:
+    """Those who were counted in either; of who was not, the most that it may have been is taken."""
+    first = {one.key: one for one in before.heavy()}
+    second = {one.key: one for one in now.heavy()}
+    found = []
+    for key in {**first, **second}:
+        one = first.get(key) or Heavy(key, before.least, before.least, 0)
+        two = second.get(key) or Heavy(key, now.least, now.least, 0)
+        asked, error = one.asked + two.asked, one.error + two.error
+        found.append(Heavy(key, asked, error, one.refused + two.refused))
+    return found
