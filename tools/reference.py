@@ -20,11 +20,13 @@ from pathlib import Path
 from typing import Any
 
 import commands
+from headgate.rules.model.alerts import Alerts, Notify, Webhook
 from headgate.rules.model.allowance import Allowance
 from headgate.rules.model.bounds import Bounds, Patience, Timeouts
 from headgate.rules.model.budget import Budget
 from headgate.rules.model.callers import CallerTerms
 from headgate.rules.model.charge import Cost, Counts
+from headgate.rules.model.condition import Condition
 from headgate.rules.model.gates import Adaptive, Break, Deny
 from headgate.rules.model.gateway import Audit, Gateway
 from headgate.rules.model.listen import Admin, Listen, Tls
@@ -49,7 +51,7 @@ TABLES: dict[str, type] = {
         Rules, Trust, Rule, Allowance, Cost, Counts, Reject, Wait, Degrade, Redirect, Deny,
         Adaptive, Break, Terms, Budget, Gateway, Listen, Tls, Admin, Bounds, Timeouts, Patience,
         Upstream, Health, Retries, Assurance, Route, Rewrite, Audit, Service, Port, Capacity, Waits,
-        RateLimit, CallerTerms,
+        RateLimit, CallerTerms, Alerts, Condition, Notify, Webhook,
     )
 }  # fmt: skip
 HEAD = "| field | is | means | unless said |\n| --- | --- | --- | --- |\n"

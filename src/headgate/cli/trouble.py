@@ -18,6 +18,9 @@ SECRET = re.compile(r"([a-z+]+://)(?:(?!://).)*@")
 OPTIONS = re.compile(r"((?:redis|valkey|unix|headgate)[a-z+]*://[^\s\"'?]*\?)[^\s\"']*")
 # What stands after the name of a secret, in any of the three forms, also where it is a list.
 HIDDEN = ("token", "secret", "keys")
+# What follows the host of a webhook is one, too.
+HOOK = re.compile(r"(https?://[^\s/\"'?,}\]]+[/?])[^\s\"',}\]]+")
+HOOKED = re.compile(r"\b(webhook|url)\b")
 ONE = r"""(?:"(?:[^"\\]|\\.)*"?|'[^']*'?|[^\s"',}\]]+)"""
 TOKEN = re.compile(rf"""(\b(?:{"|".join(HIDDEN)})["']?\s*[:=]\s*)(?:\[[^\]]*\]?|{ONE})""")
 
@@ -33,7 +36,8 @@ def lines(file: str, problems: tuple[Problem, ...]) -> Iterator[str]:
         if 0 < problem.line <= len(source):
             line = source[problem.line - 1]
             # A secret may stand on a line by itself.
-            if TOKEN.search(line) or not any(word in problem.path for word in HIDDEN):
+            alone = any(word in problem.path for word in (*HIDDEN, "webhook"))
+            if not alone or TOKEN.search(line) or HOOKED.search(line):
                 yield from pointed(line, problem.column)
 
 
@@ -76,7 +80,8 @@ def masked(line: str) -> str:
 
 def hushed(line: str) -> str:
     """A line of the file without that, and without secrets, which a message never tells."""
-    return TOKEN.sub(r"\1***", masked(line))
+    plain = HOOK.sub(r"\1***", line) if HOOKED.search(line) else line
+    return TOKEN.sub(r"\1***", masked(plain))
 
 
 def harmless(line: str) -> str:

@@ -16,6 +16,9 @@ QUOTA: Path = ("rules", 3)
 LISTEN: Path = ("gateway", "listen", 0)
 SHOP: Path = ("gateway", "upstreams", "shop")
 ROUTE: Path = ("gateway", "routes", 0)
+FIRST: Path = ("alerts", "conditions", 0)
+SLOW: Path = ("alerts", "conditions", 1)
+HOOK: Path = ("alerts", "notify", "webhook")
 
 Row = tuple[Path, Any, Path, str]
 
@@ -207,6 +210,36 @@ FORWARDING = [
     ((*SHOP, "balance"), "least", (*SHOP, "key"), "is for balance: hash, not for least"),
     ((*SHOP, "tls", "verify"), False, (*SHOP, "tls", "ca"), "leave one of them out"),
     (("gateway", "admin"), "unix:/run/web.sock", ("gateway", "admin"), "is taken by listen[1]"),
+]
+WATCHING = [
+    here((*FIRST, "rule"), "apj", 'there is no rule "apj"; did you mean api?'),
+    here((*FIRST, "rule", 1), "fiev", 'there is no rule "fiev"; did you mean five?'),
+    here((*FIRST, "when"), "rejected", "did you mean refused?"),
+    here((*FIRST, "above"), 0.2, "is a share such as 20%, for when is refused, not 0.2"),
+    here((*FIRST, "above"), "250ms", "is a share such as 20%, for when is refused, not"),
+    here((*FIRST, "above"), "120%", "more than 0% and at most 100%"),
+    here((*FIRST, "above"), "0s", "more than 0"),
+    here((*FIRST, "below"), "21%", "is at most above, 20%, not 21%"),
+    here((*FIRST, "route"), "shop", "says nothing here, for refused is not told of each route"),
+    here((*FIRST, "quantile"), "50%", "says nothing here, for refused is not about how long"),
+    here((*SLOW, "above"), "20%", "is a duration such as 250ms, for when is latency, not"),
+    here((*SLOW, "below"), "2s", "is at most above, 250ms, not 2s"),
+    here((*SLOW, "quantile"), "100%", "is a share below 100% such as 99%, not"),
+    here((*SLOW, "rule"), "api", "says nothing here, for latency is not told of each rule"),
+    here(("alerts", "conditions", 2, "above"), "20%", "is a number such as 100, for when is queue"),
+    here(("alerts", "conditions", 2, "least"), 5, "says nothing here, for queue is not about"),
+    here(("alerts", "conditions", 3, "window"), "5s", "says nothing here, for breaker is so or"),
+    here(("alerts", "conditions", 3, "name"), "slow", '"slow" is there twice; choose another'),
+    here((*HOOK, 0), "https://", "write a host"),
+    here((*HOOK, 0), "ftp://a.example/x", "write https:// before it"),
+    here((*HOOK, 0), "https://user:pass@a.example/x", "say token instead of a login"),
+    here((*HOOK, 0), "https://a.example:99999/x", "write a host and a port"),
+    here((*HOOK, 0), "https://a.example/x y", "in ASCII and without blanks"),
+    here((*HOOK, 0), "https://a.example/#x", "leave out what follows #"),
+    here((*HOOK, 0), f"https://a.example/{'x' * 2000}", "at most 2,000 characters"),
+    here((*HOOK, 1, "secret"), "short", "of 16 to 1,000 letters, digits and signs, not of 5"),
+    here(("alerts", "notify", "log"), "warn", "did you mean warning?"),
+    here(("alerts", "runbooks"), "wiki.example", "write https:// before it"),
 ]
 # Names that are wrong, so that the problem is told where they stand.
 STRAYS = [

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from dataclasses import MISSING, fields
 from typing import Any, NamedTuple
 
+from headgate.rules.model.alerts import Alerts, Notify, Webhook
 from headgate.rules.model.allowance import Allowance
 from headgate.rules.model.bounds import Bounds, Patience, Timeouts
 from headgate.rules.model.budget import Budget
 from headgate.rules.model.callers import CallerTerms
 from headgate.rules.model.charge import Cost, Counts
+from headgate.rules.model.condition import Condition
 from headgate.rules.model.gates import Adaptive, Break, Deny
 from headgate.rules.model.gateway import Audit, Gateway
 from headgate.rules.model.listen import Admin, Listen, Tls
@@ -25,14 +27,22 @@ from headgate.rules.model.terms import Terms
 from headgate.rules.model.trust import Trust
 from headgate.rules.model.upstream import Assurance, Health, Retries, Upstream
 from tests.rules.model.forms import Path, Raw
-from tests.rules.model.impossible import AROUND, ASKING, FITTING, FORWARDING, LIMITS, STRAYS
+from tests.rules.model.impossible import (
+    AROUND,
+    ASKING,
+    FITTING,
+    FORWARDING,
+    LIMITS,
+    STRAYS,
+    WATCHING,
+)
 from tests.rules.model.rich import RICH
 
 TABLES = (
     Rules, Trust, Rule, Allowance, Cost, Counts, Reject, Wait, Degrade, Redirect, Deny, Adaptive,
     Break, Terms, Budget, Gateway, Listen, Tls, Admin, Bounds, Timeouts, Patience, Upstream, Health,
     Retries, Assurance, Route, Rewrite, Audit, Service, Port, Capacity, Waits, RateLimit,
-    CallerTerms,
+    CallerTerms, Alerts, Condition, Notify, Webhook,
 )  # fmt: skip
 
 # What stands in the place of every value, in turn.
@@ -173,12 +183,28 @@ VALID: dict[tuple[str, ...], tuple[set[str], str]] = {
     ("retries", "budget"): ({"number", "fraction"}, "so many percent"),
     ("routes", "*", "upgrade"): ({"true"}, "it is true"),
     ("routes", "*", "budget"): ({"true"}, "it is true"),
+    ("alerts",): ({"empty list", "empty mapping"}, "nothing, or what is usual, and a line for it"),
+    ("alerts", "conditions"): ({"empty list"}, "nothing need be told"),
+    ("alerts", "notify"): ({"empty mapping"}, "told as usual"),
+    ("conditions", "0", "window"): ({"number", "fraction"}, "a number of seconds"),
+    ("conditions", "0", "least"): ({"number"}, "7 requests"),
+    ("conditions", "0", "after"): ({"number", "fraction", "zero"}, "a number of seconds"),
+    ("conditions", "0", "calm"): ({"number", "fraction", "zero"}, "a number of seconds"),
+    ("conditions", "1", "route"): ({"text"}, "a route may be called anything"),
+    ("conditions", "1", "route", "*"): ({"text"}, "a route may be called anything"),
+    ("conditions", "1", "above"): ({"number", "fraction"}, "a number of seconds"),
+    ("conditions", "2", "below"): ({"number", "fraction"}, "7 is some"),
 }
 
 # Where a mutation breaks something else than itself.
 ELSEWHERE: dict[tuple[Path, str], tuple[Path, bool]] = {
     (("service", "callers"), "empty mapping"): (("service", "listen", 0, "caller"), False),
     (("rules",), "empty list"): (("plans", "free", "api"), True),
+    (("alerts", "conditions", 2, "above"), "number"): (("alerts", "conditions", 2, "below"), False),
+    (("alerts", "conditions", 2, "above"), "fraction"): (
+        ("alerts", "conditions", 2, "below"),
+        False,
+    ),
     (("rules", 2, "limit", 0, "burst"), "number"): (("rules", 2, "limit", 0, "initial"), False),
     (("gateway", "upstreams"), "empty mapping"): (("gateway", "routes", 0, "upstream"), False),
 }
@@ -187,6 +213,7 @@ WIDE: tuple[Path, ...] = (
     ("rules",),
     ("gateway", "listen", 0, "tls"),
     ("service", "listen", 0, "tls"),
+    *(("alerts", "conditions", number) for number in range(4)),
 )
 
 # Where names are anybody's: plans, keys that are overridden, headers that are sent, and upstreams.
@@ -319,10 +346,11 @@ def needed(path: Path) -> bool:
         "to": ("redirect",), "by": ("adaptive",), "status": ("counts",), "listen": ("admin",),
         "certificate": ("tls",), "token": ("envoy", "shop"), "key": ("tls",), "path": ("health",),
         "servers": ("shop",), "limit": ("budget",), "grant": ("budget",), "keys": ("budget",),
+        "url": ("1",), "when": ("0", "1", "2", "3") if path[0] == "alerts" else (),
     }  # fmt: skip
     name = str(path[-1])
     if name == "name":
-        return len(path) == 3
+        return len(path) == 3 or path[:2] == ("alerts", "conditions")
     listed = name in ("rate", "address", "upstream") and above.isdigit()
     return above in holders.get(name, ()) or listed
 
@@ -337,7 +365,8 @@ def doubled() -> Iterator[Broken]:
 
 def impossible() -> Iterator[Broken]:
     """What is well spelled and still cannot be, alone or beside the rest."""
-    for at, value, where, hint in [*LIMITS, *FITTING, *ASKING, *AROUND, *FORWARDING, *STRAYS]:
+    rows = [*LIMITS, *FITTING, *ASKING, *AROUND, *FORWARDING, *WATCHING, *STRAYS]
+    for at, value, where, hint in rows:
         key = (at, value, where, hint) in STRAYS
         data, label = replaced(at, value), f"{value!r} at {at}"
         yield Broken("impossible", label, data, where, key, below=not key, hint=hint)

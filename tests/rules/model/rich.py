@@ -134,6 +134,44 @@ RICH: dict[str, Any] = {
         ],
         "audit": {"rate": "5/s", "file": "refused.log"},
     },
+    "alerts": {
+        "conditions": [
+            {
+                "name": "many-refused",
+                "when": "refused",
+                "rule": ["api", "five"],
+                "above": "20%",
+                "below": "12.5%",
+                "window": "2min",
+                "least": 50,
+                "after": "30s",
+                "calm": "1min",
+                "severity": "critical",
+            },
+            {
+                "name": "slow",
+                "when": "latency",
+                "route": ["shop", "http"],
+                "above": "250ms",
+                "below": 0.2,
+                "quantile": "99.5%",
+            },
+            {"name": "queue", "when": "queue", "above": 50, "below": 20},
+            {"name": "open", "when": "breaker", "rule": "backend"},
+        ],
+        "notify": {
+            "webhook": [
+                "https://hooks.example/services/T0/B0/x",
+                {
+                    "url": "http://127.0.0.1:9000/alerts?for=web",
+                    "secret": "a-secret-of-some-length",
+                    "token": "a-token-of-some-length",
+                },
+            ],
+            "log": "error",
+        },
+        "runbooks": "https://wiki.example/runbooks",
+    },
     "rules": [
         {
             "name": "banned",
@@ -256,6 +294,11 @@ SMALL: dict[str, dict[str, Any]] = {
             {"name": "h", "limit": "5/s", "over": "degrade", "counts": {"status": "4xx"}},
             {"name": "i", "limit": "unlimited", "rollout": 50},
         ],
+    },
+    "watched": {
+        "version": 1,
+        "rules": [{"name": "all", "limit": "100/min"}],
+        "alerts": [{"name": "a", "when": "refused"}, {"name": "b", "when": "reload"}],
     },
     "forwarding": {
         "version": 1,

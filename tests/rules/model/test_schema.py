@@ -20,8 +20,9 @@ jsonschema = pytest.importorskip("jsonschema")
 
 # What no schema knows: how fields go together, and what the words of other languages mean.
 BEYOND = {
-    "number": {"penalty", "burst", "parts", "last", "api", "files"}
+    "number": {"penalty", "burst", "parts", "last", "api", "files", "above", "below"}
     | {*RICH["rules"][1]["overrides"]},
+    "fraction": {"above", "below"},
     "text": {"header", "when", "zone", "redirect", "to"},
     "mapping": {"vip", "free", "paid", "overrides"},
     "empty list": {"rules"},

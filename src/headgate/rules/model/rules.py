@@ -19,6 +19,7 @@ from headgate.rules.documents.document import Document, format_of, read
 from headgate.rules.documents.environment import expand
 from headgate.rules.documents.page import MOST_BYTES
 from headgate.rules.matching.facts import Fact
+from headgate.rules.model.alerts import ALERTS
 from headgate.rules.model.budget import BUDGET
 from headgate.rules.model.callers import heard
 from headgate.rules.model.gateway import GATEWAY
@@ -83,6 +84,7 @@ class Rules:
     budget: Any = told(BUDGET, "What a request may cost in all services it passes through.", None)
     gateway: Any = told(GATEWAY, "What the gateway listens to and forwards to.", None)
     service: Any = told(SERVICE, "Where the service is asked, and by whom.", None)
+    alerts: Any = told(ALERTS, "Of what somebody is told.", None)
 
     @classmethod
     def load(
@@ -144,6 +146,8 @@ class Rules:
             plain["gateway"] = self.gateway.hushed()
         if self.service is not None:
             plain["service"] = self.service.hushed()
+        if self.alerts is not None:
+            plain["alerts"] = self.alerts.hushed()
         return plain
 
     def check(self, report: Report, at: Path) -> None:
@@ -160,6 +164,8 @@ class Rules:
                 report.stray(here, f"there is no such rule{there}")
         if self.service is not None:
             heard(self.service.callers, known, report, (*at, "service", "callers"))
+        if self.alerts is not None:
+            self.alerts.aim(known, report, (*at, "alerts"))
         if "none" in self.headers and len(self.headers) > 1:
             report.add((*at, "headers"), "none stands alone; leave it out, or the others")
         if {"x-epoch", "x-delta"} <= {*self.headers}:

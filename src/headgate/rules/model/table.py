@@ -100,14 +100,18 @@ class Table:
     """The kind of a table: a mapping with the fields of `cls`.
 
     What is no mapping stands for the field `short`, if there is one; `alone` names that field's
-    value where even that is given in another way, as in `breaker: true`.
+    value where even that is given in another way, as in `breaker: true`. A list stands for the
+    field `series`, if there is one.
     """
 
-    def __init__(self, cls: type, says: str, short: str = "", alone: tuple[Any, ...] = ()) -> None:
+    def __init__(
+        self, cls: type, says: str, short: str = "", alone: tuple[Any, ...] = (), series: str = ""
+    ) -> None:
         self.cls = cls
         self.says = says
         self.short = short
         self.alone = alone
+        self.series = series
 
     def read(self, given: Any, at: Path, report: Report) -> Any:
         """A value of the class, or None and what is wrong with it."""
@@ -115,6 +119,8 @@ class Table:
             return given
         if isinstance(given, Mapping):
             return self._fill(dict(given), at, report, {})
+        if self.series and isinstance(given, (list, tuple)):
+            return self._fill({self.series: given}, at, report, {self.series: at})
         if any(given is one for one in self.alone):
             return self._fill({}, at, report, {})
         # What may be true is no text.
@@ -132,13 +138,16 @@ class Table:
         plain = spelled(value)
         if not plain and self.alone:
             return self.alone[0]
-        return plain[self.short] if [*plain] == [self.short] else plain
+        found = [*plain]
+        return plain[found[0]] if found in ([self.short], [self.series]) else plain
 
     def schema(self) -> Schema:
         """An object, or what is short for it."""
         found = [closed(self.cls)]
         if self.short:
             found += [kind(one).schema() for one in fields(self.cls) if one.name == self.short]
+        if self.series:
+            found += [kind(one).schema() for one in fields(self.cls) if one.name == self.series]
         if self.alone:
             found.append({"enum": [*self.alone]})
         return found[0] if len(found) == 1 else {"anyOf": found}
