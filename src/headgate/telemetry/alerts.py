@@ -94,6 +94,8 @@ class Watch:
         self.condition = condition
         self.rule = rule
         self.alert: Alert | None = None
+        # By which rules it was seen last.
+        self.version = ""
         self._span: Span | None = None
         # Since when it is otherwise than it was told.
         self._turned: float | None = None
@@ -193,19 +195,21 @@ class Watchman:
         found: list[Alert] = []
         for condition in self.conditions:
             if not blind or condition.when == "restarts":
-                found += self._judge(condition, signs(condition, reading), now)
+                found += self._judge(condition, reading, now)
         gone, self._gone = self._gone, []
         return [*gone, *found]
 
-    def _judge(self, condition: Condition, seen: dict[str, Sign], now: float) -> Iterator[Alert]:
+    def _judge(self, condition: Condition, reading: Reading, now: float) -> Iterator[Alert]:
+        seen, version = signs(condition, reading), reading["version"]
         for name, sign in seen.items():
             watch = self._watches.setdefault((condition.name, name), Watch(condition, name))
+            watch.version = version
             alert = watch.look(sign, now)
             if alert is not None:
                 yield alert
-        for place in [one for one in self._watches if one[0] == condition.name]:
-            # A rule that there was, and is no more.
-            if place[1] not in seen:
+        for place, watch in [*self._watches.items()]:
+            # By the same rules it is still there, and only nobody answered.
+            if place[0] == condition.name and place[1] not in seen and watch.version != version:
                 self._forget(place)
 
     def _forget(self, place: tuple[str, str]) -> None:

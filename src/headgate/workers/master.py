@@ -14,7 +14,6 @@ import asyncio
 import logging
 import os
 import secrets
-import signal
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any
@@ -28,11 +27,13 @@ from headgate.workers.admin import Admin
 from headgate.workers.channel import Channel
 from headgate.workers.crew import Crew
 from headgate.workers.doors import Door, doors
+from headgate.workers.hand import HELD
 from headgate.workers.heir import beget
 from headgate.workers.heritage import Heritage, inherit
 from headgate.workers.notice import notify
 from headgate.workers.orders import Orders
 from headgate.workers.origin import Draft
+from headgate.workers.rounds import Rounds
 from headgate.workers.rulebook import Rulebook
 from headgate.workers.summary import summary
 
@@ -63,6 +64,7 @@ class Master:
         self._text = draft.text
         self._tell = tell
         self._clock: Clock = SystemClock() if clock is None else clock
+        self._rounds = Rounds(self, orders.serves, self._clock)
         # Whether what stands in the file system is this one's to remove.
         self._owner = True
         # The token, if the rules give none.
@@ -97,7 +99,7 @@ class Master:
 
     async def reading(self) -> Reading:
         """What all workers see, as if they were one."""
-        return await self.crew.reading(self.rules)
+        return await self._rounds.reading()
 
     async def reload(self) -> tuple[str, ...]:
         """Have all workers read the rules again; what kept them from it, as with bad ones."""
@@ -167,6 +169,7 @@ class Master:
             if door not in self._heritage.every:
                 door.remove()
         notify(os.environ, "READY=1")
+        self._begin(self._rounds.walk())
 
     def _open(self, heritage: Heritage, secret: str) -> None:
         if self.workers > 1:
@@ -194,12 +197,9 @@ class Master:
         self.admin = Admin(door, self.token, self)
 
     def _heed(self) -> None:
-        loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGTERM, self.drain)
-        loop.add_signal_handler(signal.SIGINT, self._interrupt)
-        loop.add_signal_handler(signal.SIGHUP, self._refresh)
-        loop.add_signal_handler(signal.SIGUSR1, self._reopen)
-        loop.add_signal_handler(signal.SIGUSR2, self._succeed)
+        deeds = (self._interrupt, self.drain, self._refresh, self._reopen, self._succeed)
+        for number, deed in zip(HELD, deeds, strict=True):
+            asyncio.get_running_loop().add_signal_handler(number, deed)
 
     def _interrupt(self) -> None:
         if self.draining and self._starting.done():
@@ -280,12 +280,10 @@ class Master:
         self.rules = rules
 
     def _release(self, door: Door) -> None:
-        if self._owner:
-            door.remove()
-        else:
-            door.close()
+        (door.remove if self._owner else door.close)()
 
     def _close(self) -> None:
+        self._rounds.close()
         if self.admin is not None:
             self.admin.close()
             self._release(self.admin.door)
