@@ -18,6 +18,7 @@ COMMANDS = {
     "schema": "headgate.cli.schema",
     "gateway": "headgate.cli.gateway",
     "serve": "headgate.cli.serve",
+    "alerts": "headgate.cli.alerts",
     "top": "headgate.cli.top.command",
     "bench": "headgate.cli.bench.command",
     "completion": "headgate.cli.completion",
