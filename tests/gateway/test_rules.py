@@ -59,6 +59,20 @@ def test_every_refusal_has_a_line_of_its_own(
         "path": "/a",
         "retry_after": 3600.0,
         "version": version,
+        "reason": "limit",
+        "policy": "once",
+        "key_source": "",
+        "key": "",
+        "terms": "",
+        "full": "",
+        "cost": 1,
+        "limit": 1,
+        "remaining": 0,
+        "reset": 3600.0,
+        "degraded": False,
+        "waited": 0.0,
+        "shadowed": [],
+        "store": "memory://",
     }
 
 

@@ -15,6 +15,7 @@ except ImportError:
 # Each command, in the order in which help tells of them, and the module that has it under its name.
 COMMANDS = {
     "check": "headgate.cli.check",
+    "explain": "headgate.cli.explain",
     "schema": "headgate.cli.schema",
     "gateway": "headgate.cli.gateway",
     "serve": "headgate.cli.serve",

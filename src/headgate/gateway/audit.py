@@ -13,18 +13,15 @@ import secrets
 import sys
 from contextlib import suppress
 from datetime import UTC, datetime
-from math import inf
 from typing import IO, Any
 
 from headgate.clock import Clock
+from headgate.explain.record import record
 from headgate.limiter import Limiter
 from headgate.rules.live.entry import Entry
 from headgate.telemetry.docket import Docket
 
 logger = logging.getLogger("headgate.audit")
-
-# Nobody needs more of a path, and nobody shall write books into a log.
-LONGEST = 200
 
 
 class Audit:
@@ -45,27 +42,17 @@ class Audit:
         """A name for a decision, which no other has."""
         return f"{self._prefix}{next(self._numbers):06x}"
 
-    def write(self, name: str, request: Any, entry: Entry, status: int) -> None:
-        """Write the line of a decision."""
+    def write(self, name: str, request: Any, entry: Entry, status: int, store: str) -> None:
+        """Write the line of a decision; `store` is the URL of where it was counted."""
         if self._docket is not None:
             self._docket.enter(request, entry, name, status)
         if self._limiter is not None and not self._limiter.take(""):
             self._suppressed += 1
             return
-        refusal: Any = entry.refusal
-        wait = refusal.retry_after
         said = {
             "time": datetime.fromtimestamp(self._clock.now() / 1e6, UTC).isoformat(),
             "decision": name,
-            "rule": refusal.rule.name,
-            "kind": refusal.kind,
-            "status": status,
-            "client": request.address,
-            "method": request.method,
-            "host": request.host[:LONGEST],
-            "path": request.path[:LONGEST],
-            "retry_after": round(wait, 3) if wait < inf else None,
-            "version": entry.version,
+            **record(request, entry, status, store, self.terms.keys == "plain"),
         }
         if self._suppressed:
             said["suppressed"] = self._suppressed

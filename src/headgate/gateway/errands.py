@@ -127,7 +127,7 @@ class Errands:
         request = self.desk.meet(exchange)
         status, fields, body = request.manners.herald.answer(entry, request.header("accept"))
         name = self.audit.name()
-        self.audit.write(name, request, entry, status)
+        self.audit.write(name, request, entry, status, self.desk.lodge.url)
         self.desk.reply(exchange, status, [*fields, (DECISION, name.encode("ascii"))], body)
 
     def object(self, exchange: Exchange, status: int) -> None:

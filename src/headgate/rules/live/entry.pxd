@@ -9,6 +9,7 @@ cdef class Refusal:
     cdef readonly object status
     cdef readonly object retry_after
     cdef readonly object policy
+    cdef readonly object cause
 
 
 @cython.final

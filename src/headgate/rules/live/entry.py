@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from headgate.decision import Decision
 from headgate.rules.live.larder import LARGEST, Provision
@@ -13,18 +13,34 @@ from headgate.rules.live.pieces import piece
 SOON = 1.0
 
 
+class Cause(NamedTuple):
+    """What had no room: `places`, `adaptive`, `queue` or `breaker`, why not, and its bound."""
+
+    what: str
+    reason: str
+    bound: int = 0
+
+
 class Refusal:
     """A no, and all that an answer tells of it.
 
     `kind` is `limit` (too much), `capacity` (not now), `denied`, `key` (nobody to count) or
     `unavailable` (the store could not be asked). `status` is the rule's own, 0 if it has none.
+    `cause` is what had no room, where it is not a limit; no answer tells of it.
     """
 
-    __slots__ = ("kind", "policy", "retry_after", "rule", "status")
+    __slots__ = ("cause", "kind", "policy", "retry_after", "rule", "status")
 
     def __init__(
-        self, kind: str, rule: Any, status: int = 0, retry_after: float = 0.0, policy: str = ""
+        self,
+        kind: str,
+        rule: Any,
+        status: int = 0,
+        retry_after: float = 0.0,
+        policy: str = "",
+        cause: Cause | None = None,
     ) -> None:
+        self.cause = cause
         self.kind = kind
         self.rule = rule
         self.status = status

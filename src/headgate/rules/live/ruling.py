@@ -107,16 +107,20 @@ class Ruling:
 
     def lane(self, plan: str, key: str) -> Lane | None:
         """Where the key goes under its plan; None if it may do as it likes."""
-        terms, name = None, ""
-        if key in self._overrides:
-            terms, name = self._overrides[key], f"@key:{key}"
-        elif plan in self.plans:
-            chosen = self.plans[plan]
-            terms, name = chosen if chosen == UNLIMITED else chosen[self.name], f"@plan:{plan}"
+        terms, name = self.terms(plan, key)
         if terms == UNLIMITED:
             return None
         found = self._lanes.get(name)
         return self._open(name, terms) if found is None else found
+
+    def terms(self, plan: str, key: str) -> tuple[Any, str]:
+        """What a key may under its plan, None if no more than all, and what that is called."""
+        if key in self._overrides:
+            return self._overrides[key], f"@key:{key}"
+        if plan in self.plans:
+            chosen = self.plans[plan]
+            return chosen if chosen == UNLIMITED else chosen[self.name], f"@plan:{plan}"
+        return None, ""
 
     def enforced(self, key: str) -> bool:
         """Whether a no is a no for this key: a share of keys, always the same ones."""

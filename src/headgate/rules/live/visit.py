@@ -15,7 +15,7 @@ from typing import Any
 
 from headgate.drive import Flow
 from headgate.errors import BulkheadFull, StoreUnavailable
-from headgate.rules.live.entry import SOON, Entry, Pass, Refusal
+from headgate.rules.live.entry import SOON, Cause, Entry, Pass, Refusal
 from headgate.rules.live.ruling import Lane, Ruling
 from headgate.rules.live.stock import lay, prepare
 from headgate.rules.live.tally import count
@@ -159,7 +159,8 @@ def take(entry: Entry, ruling: Ruling, lane: Lane, key: str) -> Flow[None]:
         return
     wait = decision.retry_after if booking is not None else 0.0
     if wait > 0.0 and ruling.crowd is not None and ruling.crowd.waiting >= ruling.queue:
-        refuse(entry, ruling, key, Refusal("capacity", ruling.rule, ruling.status, wait))
+        cause = Cause("queue", "queue", ruling.queue)
+        refuse(entry, ruling, key, Refusal("capacity", ruling.rule, ruling.status, wait, "", cause))
     entry.waited = max(entry.waited, wait)
 
 
@@ -186,7 +187,10 @@ def hold(entry: Entry, ruling: Ruling, lane: Lane | None, key: str, hands: Hands
         except BulkheadFull as full:
             mine = ruling.key is not None and name == key and full.reason != "queue"
             kind = "limit" if mine else "capacity"
-            refuse(entry, ruling, key, Refusal(kind, rule, ruling.status, SOON, ruling.name))
+            what = "places" if lane is not None and bulkhead is lane.bulkhead else "adaptive"
+            cause = Cause(what, full.reason, full.limit)
+            refused = Refusal(kind, rule, ruling.status, SOON, ruling.name, cause)
+            refuse(entry, ruling, key, refused)
         except StoreUnavailable:
             refuse(entry, ruling, key, Refusal("unavailable", rule, 0, SOON))
         else:
@@ -226,7 +230,8 @@ def attempt(entry: Entry, ruling: Ruling, key: str) -> None:
         entry.calls = (*entry.calls, (ruling, call))
         return
     wait = call.refusal().retry_after
-    refuse(entry, ruling, key, Refusal("capacity", ruling.rule, ruling.status, wait))
+    cause = Cause("breaker", breaker.state(key))
+    refuse(entry, ruling, key, Refusal("capacity", ruling.rule, ruling.status, wait, "", cause))
 
 
 def undo(entry: Entry) -> Flow[None]:

@@ -10,7 +10,7 @@ from headgate.rules.model.bounds import BOUNDS, TIMEOUTS, Bounds, Timeouts
 from headgate.rules.model.kinds import Named, Names, Path, Report, closest, shown
 from headgate.rules.model.listen import ADMIN, LISTEN, Listen, apart, file, hushed
 from headgate.rules.model.route import NAME, ROUTES, Route
-from headgate.rules.model.scalars import RATE, whole
+from headgate.rules.model.scalars import RATE, choice, whole
 from headgate.rules.model.table import Table, spelled, strict, told
 from headgate.rules.model.upstream import UPSTREAM, Upstream
 
@@ -28,6 +28,11 @@ class Audit:
         file("a file, or - for the standard output"),
         "Where they are written; the logger has them unless said here.",
         "",
+    )
+    keys: Any = told(
+        choice("hashed", "plain"),
+        "Whether a key is written as it is, or as a digest that tells only which are the same.",
+        "hashed",
     )
 
 
