@@ -16,6 +16,7 @@ except ImportError:
 COMMANDS = {
     "check": "headgate.cli.check",
     "explain": "headgate.cli.explain",
+    "doctor": "headgate.cli.doctor",
     "schema": "headgate.cli.schema",
     "gateway": "headgate.cli.gateway",
     "serve": "headgate.cli.serve",
