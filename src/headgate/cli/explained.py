@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
 from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -151,9 +152,7 @@ def recount(found: list[Account], said: dict[str, Any]) -> None:
     page = Page()
     if not found:
         what = f'no decision "{said["decision"]}"' if said["decision"] else "no refusal"
-        page.line(
-            f"{said['audit']} has {what}; what was left out there, or renamed, cannot be told"
-        )
+        page.line(f"{said['audit']} has {what}; nothing can be told of lines that were left out")
     source = Source(said["file"]) if said["file"] else None
     for one in found:
         page.head(f"{one.time} {one.decision}".strip())
@@ -181,7 +180,8 @@ class Source:
         yield f"It stands in {self._file}:{first}:"
         found = source(self._file)
         last = after - 1 if after else ended(found, first)
-        for line in found[first - 1 : max(first, last)][:MOST]:
+        told = "\n".join(found[first - 1 : max(first, last)][:MOST])
+        for line in textwrap.dedent(told).rstrip().splitlines():
             yield f"  {hushed(line).rstrip()}"
 
 

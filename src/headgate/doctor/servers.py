@@ -23,7 +23,8 @@ HERE = ("localhost", "127.0.0.1", "::1")
 def judged(server: Server, budget: float) -> Iterator[Finding]:
     """All that there is to say of one server."""
     if server.trouble:
-        yield Finding("store.reach", BAD, server.place, server.trouble)
+        said = server.trouble.removeprefix(server.place).strip()
+        yield Finding("store.reach", BAD, server.place, said)
         return
     yield Finding("store.reach", GOOD, server.place, "answers")
     if server.info:

@@ -165,7 +165,7 @@ def counted(line: Line) -> Iterator[str]:
         yield f"If this key keeps quiet, it has all of it again after {words.span(line['reset'])}."
     if line.get("waited"):
         yield f"It was to wait {words.span(line['waited'])} for other limits before that."
-    if line.get("degraded"):
+    if line.get("degraded") and line["kind"] != "unavailable":
         yield f"{line.get('store')} could not be asked: this was the share of one process."
     elif line.get("store") and line.get("limit") is not None and not line.get("full"):
         yield f"It is counted in {line['store']}, by {clock(line['store'])}."

@@ -81,7 +81,7 @@ def numbers(refusal: Refusal, one: Pass | None) -> dict[str, Any]:
     """What was asked, what there was, and when there is all of it again."""
     cause = refusal.cause
     if cause is not None:
-        bound = cause.bound or None
+        bound = None if cause.what == "breaker" else cause.bound
         left = 0 if cause.what in ("places", "adaptive") else None
         return {"full": cause.what, **quantities(None, bound, left, None), "degraded": False}
     if one is None or refusal.kind not in ("limit", "unavailable"):

@@ -23,7 +23,7 @@ def why(rule: Any, found: Opinion) -> str:
     if found.outcome == FREE:
         return free(rule, found)
     if found.outcome == DELAYED and found.cause is not None:
-        return f"all {many(found.cause.bound, 'place')} are taken, so it waits for one"
+        return f"{taken(found.cause.bound, found.cause.what == 'adaptive')}, so it waits for one"
     if found.outcome == DELAYED:
         return f"{left(found)}; it waits {span(found.wait)} until there is room"
     if found.outcome == ALLOWED:
@@ -81,8 +81,7 @@ def full(what: str, reason: str, bound: int | None, wait: float | None) -> str:
         return f"{bound} wait already, and no more may; its turn would come in {span(wait)}"
     if what == "breaker":
         return f"its breaker is {reason.replace('_', ' ')}; it lets one try in {span(wait)}"
-    noun = "place" if what == "places" else "place that it found for itself"
-    return f"all {many(bound, noun)} are taken, {FULL.get(reason, reason)}"
+    return f"{taken(bound, what == 'adaptive')}, {FULL.get(reason, reason)}"
 
 
 def left(found: Opinion) -> str:
@@ -97,11 +96,12 @@ def absent(found: Opinion) -> str:
     return " and no ".join(fact for fact, value in found.source if not value) or "key"
 
 
-def many(count: int | None, noun: str) -> str:
-    """How many, with the noun."""
-    head, space, rest = noun.partition(" ")
-    plural = head if count == 1 else f"{head}s"
-    return f"{count} {plural}{space}{rest}"
+def taken(bound: int | None, found: bool) -> str:
+    """That there is no place left, of so many that the rule says or has `found` for itself."""
+    itself = " that it found for itself" if found else ""
+    if bound == 1:
+        return f"the only place{itself} is taken"
+    return f"all {bound} places{itself} are taken"
 
 
 def span(seconds: float | None) -> str:
