@@ -59,7 +59,7 @@ rules
 answer
   status 429
   content-type: application/problem+json
-  content-length: 210
+  content-length: 216
   cache-control: no-store
   retry-after: 60
   ratelimit-policy: "login";q=2;w=60
