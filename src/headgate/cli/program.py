@@ -17,6 +17,7 @@ COMMANDS = {
     "check": "headgate.cli.check",
     "explain": "headgate.cli.explain",
     "doctor": "headgate.cli.doctor",
+    "replay": "headgate.cli.replay",
     "schema": "headgate.cli.schema",
     "gateway": "headgate.cli.gateway",
     "serve": "headgate.cli.serve",

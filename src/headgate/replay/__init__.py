@@ -1,0 +1,1 @@
+"""Replay: what rules would have done to the requests of a log, and which limits it needs."""
