@@ -29,7 +29,7 @@ FORM := $(if $(PURE),pure,$(if $(filter-out 0,$(HEADGATE_REQUIRE)),compiled,eith
 PACKAGE := $(VENV)/.package-$(FORM)
 TOOLS := $(VENV)/.tools
 SOURCES := pyproject.toml setup.py MANIFEST.in \
-	$(shell find src -name '*.py' -o -name '*.pxd' -o -name '*.lua' -o -name '*.txt' -o -name py.typed)
+	$(shell find src -name '*.py' -o -name '*.pxd' -o -name '*.lua' -o -name '*.txt' -o -name '*.yaml' -o -name py.typed)
 PYTEST := $(VENV)/bin/python -m pytest -n $(JOBS)
 
 # What is tested and tried here need not be as fast as what is installed or measured: the compiler
@@ -42,7 +42,7 @@ help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 14
 
 run: $(PACKAGE) ## a gateway in front of a small service, and what its rules do, live
-	@$(VENV)/bin/python examples/demo.py
+	@$(VENV)/bin/headgate demo
 
 burst: $(PACKAGE) ## a burst against every algorithm, drawn in the terminal
 	@$(VENV)/bin/python examples/burst.py

@@ -1,12 +1,12 @@
-"""`make run` shows what it says, and the README shows what `curl` really gets from it."""
+"""`headgate demo` shows what it says, and the README shows what `curl` really gets from it."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import pty
 import re
-import runpy
 import shlex
 import signal
 import subprocess
@@ -22,8 +22,12 @@ from threading import Thread
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 import headgate
+from headgate.cli.demo.command import written
+from headgate.cli.demo.service import serve
+from headgate.cli.program import program
 from headgate.rules.model.rules import Rules
 from tests.examples.pages import Step, blocks, steps
 from tests.servers.waiting import until
@@ -33,7 +37,7 @@ EXAMPLES = ROOT / "examples"
 STAND_IN = shlex.join([sys.executable, str(Path(__file__).with_name("stand_in.py"))])
 CURL = which("curl") or STAND_IN
 ADDRESS = re.compile(r"The gateway is at http://(\S+),")
-ROW = re.compile(r"^ +([a-z-]+) .* (\d+) +(\d+) *$", re.MULTILINE)
+ROW = re.compile(r"^([a-z-]+) .* (\d+) +(\d+) *$", re.MULTILINE)
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 # This takes nine seconds, so all else is asked meanwhile. It never takes less; whether it takes
 # more, on a busy machine, is not asked here.
@@ -55,7 +59,7 @@ class Demo:
         found = [str(Path(headgate.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
         path = os.pathsep.join(filter(None, found))
         self.process = subprocess.Popen(
-            [sys.executable, EXAMPLES / "demo.py", *words],
+            [sys.executable, "-m", "headgate.cli", "demo", *words],
             stdout=theirs,
             stderr=theirs,
             env={**os.environ, "PYTHONPATH": path, "TERM": "xterm", "COLUMNS": "120"},
@@ -187,8 +191,33 @@ def test_the_numbers_are_live_and_ctrl_c_ends_it(running: Demo) -> None:
     assert "Traceback" not in running.said
 
 
+def test_rules_of_ones_own_are_written_once_and_then_gone_by(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    assert written(str(file)) == file
+    assert file.read_bytes() == (EXAMPLES / "gateway.yaml").read_bytes()
+    file.write_text(file.read_text().replace("name: strangers", "name: guests"))
+
+    said = subprocess.check_output(
+        [sys.executable, "-m", "headgate.cli", "demo", "--once", "0", "--json", "--rules", file]
+    )
+
+    assert "guests" in json.loads(said)["reading"]["rules"]
+
+
+def test_a_gateway_that_does_not_start_is_said(tmp_path: Path) -> None:
+    file = tmp_path / "bad.yaml"
+    file.write_text("version: 1\nrules: 5\n")
+
+    result = CliRunner().invoke(program, ["demo", "--once", "0", "--rules", str(file)])
+
+    assert (result.exit_code, result.stderr.splitlines()[0]) == (
+        1,
+        "headgate: the gateway does not start:",
+    )
+    assert f"{file}:2:8: rules: is a list of rules, not 5" in result.stderr
+
+
 def test_a_request_that_is_under_way_when_the_service_ends_is_cut_without_a_word() -> None:
-    serve = runpy.run_path(str(EXAMPLES / "demo_upstream.py"))["serve"]
     troubles: list[dict[str, Any]] = []
 
     async def end() -> bytes:

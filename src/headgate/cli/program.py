@@ -23,6 +23,7 @@ COMMANDS = {
     "serve": "headgate.cli.serve",
     "alerts": "headgate.cli.alerts",
     "top": "headgate.cli.top.command",
+    "demo": "headgate.cli.demo.command",
     "bench": "headgate.cli.bench.command",
     "completion": "headgate.cli.completion",
 }

@@ -1,6 +1,4 @@
-"""A small service that knows nothing of limits, for the gateway of the demo to stand in front of.
-
-    python examples/demo_upstream.py            # on 127.0.0.1:9000, or `--port 9001`
+"""Service: a small one that knows nothing of limits, for a gateway to stand in front of.
 
 It speaks just enough HTTP for that, and keeps connections, as a real one would. Do not let
 strangers in without a gateway: nothing here bounds what they send.
@@ -8,11 +6,12 @@ strangers in without a gateway: nothing here bounds what they send.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 from contextlib import suppress
 from typing import NamedTuple
+
+from headgate.clock import SystemClock
 
 HOST = "127.0.0.1"
 BIG = 1_000_000
@@ -72,7 +71,7 @@ async def exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -
 async def find(method: str, path: str, headers: dict[str, str]) -> Answer:
     """What there is at a path."""
     if path == "/v1/slow":
-        await asyncio.sleep(1)
+        await SystemClock().asleep(1.0)
         return told({"took": "1 s"})
     if path == "/login":
         return told({"welcome": "ada"}) if method == "POST" else told("POST", "405 Not Allowed")
@@ -103,17 +102,3 @@ async def send(writer: asyncio.StreamWriter, answer: Answer, keep: bool) -> None
         writer.write(bytes(min(BLOCK, answer.size - start)))
         await writer.drain()
     await writer.drain()
-
-
-async def main() -> None:
-    """Serve until somebody ends it."""
-    parser = argparse.ArgumentParser(description="The service behind the demo's gateway.")
-    parser.add_argument("--port", type=int, default=9000)
-    server = await serve(parser.parse_args().port)
-    print(f"serving on http://{HOST}:{server.sockets[0].getsockname()[1]}")
-    await server.serve_forever()
-
-
-if __name__ == "__main__":
-    with suppress(KeyboardInterrupt):
-        asyncio.run(main())

@@ -1,4 +1,4 @@
-"""Visitors of the demo: each comes again and again, from an address of its own.
+"""Visitors: each comes again and again, from an address of its own.
 
 They say who they are in `X-Forwarded-For`, which the rules of the demo believe from this machine.
 What they spend is not yours: `curl` comes from 127.0.0.1.
@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from typing import NamedTuple
+
+from headgate.clock import SystemClock
 
 HOST = "127.0.0.1"
 BLOCK = 65_536
@@ -43,7 +45,7 @@ async def visit(port: int, visitor: Visitor) -> None:
     """Have one of them come again and again."""
     while True:
         await asyncio.gather(*(ask(port, visitor) for _ in range(visitor.together)))
-        await asyncio.sleep(visitor.pause)
+        await SystemClock().asleep(visitor.pause)
 
 
 async def ask(port: int, visitor: Visitor) -> None:
