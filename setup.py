@@ -4,16 +4,20 @@ HEADGATE_PURE=1     no extensions: the plain files, interpreted
 HEADGATE_REQUIRE=1  a core that does not compile fails the build (wheels, continuous integration)
 neither             compile, and carry on with the plain files where that fails
 HEADGATE_OPTIMIZE   how hard the compiler tries: 2 unless said, and 1 is compiled sooner
+SOURCE_DATE_EPOCH   the time that archives carry: of the same files, the same archive each time
 """
 
 from __future__ import annotations
 
+import gzip
 import os
 import sys
+import tarfile
 from pathlib import Path
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.sdist import sdist
 
 SOURCE = Path("src")
 CORES = os.cpu_count() or 1
@@ -111,8 +115,36 @@ class Build(build_ext):
             path.unlink(missing_ok=True)
 
 
+class Archive(sdist):
+    """Packs the sources: the same files are the same archive, where a time for it is said."""
+
+    def make_archive(self, base_name: str, format: str, **more: str) -> str:  # noqa: A002 - its name
+        """One archive; as ever where it is not a .tar.gz, or no time is said."""
+        moment = os.environ.get("SOURCE_DATE_EPOCH", "")
+        if format != "gztar" or not moment.isdecimal():
+            return super().make_archive(base_name, format, **more)
+        path = Path(f"{base_name}.tar.gz")
+        folder = Path(more.get("root_dir") or ".") / more["base_dir"]
+        with (
+            path.open("wb") as file,
+            gzip.GzipFile("", "wb", 9, file, int(moment)) as packed,
+            tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive,
+        ):
+            for found in sorted(one for one in folder.rglob("*") if one.is_file()):
+                self.pack(archive, found, int(moment))
+        return str(path)
+
+    def pack(self, archive: tarfile.TarFile, path: Path, moment: int) -> None:
+        """One file, that of a link in its place; whoever may run it may still."""
+        entry = tarfile.TarInfo(path.as_posix())
+        entry.size, entry.mtime = path.stat().st_size, moment
+        entry.mode = 0o755 if path.stat().st_mode & 0o100 else 0o644
+        with path.open("rb") as file:
+            archive.addfile(entry, file)
+
+
 setup(
     ext_modules=extensions(),
-    cmdclass={"build_ext": Build},
+    cmdclass={"build_ext": Build, "sdist": Archive},
     options={"build_ext": {"parallel": CORES}},
 )

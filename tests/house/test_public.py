@@ -112,12 +112,16 @@ def test_the_package_says_whether_it_is_compiled() -> None:
     assert headgate.COMPILED is True or headgate.COMPILED is False
 
 
-def test_package_metadata_project_and_changelog_agree_on_the_version() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+def test_the_version_stands_in_one_place_and_all_others_agree() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     newest = re.search(r"^## \[([^]]+)]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    cited = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
 
+    assert "version" not in project["project"]
+    assert project["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "headgate.__version__"}
     assert newest is not None
-    assert {headgate.__version__, metadata.version("headgate"), newest[1]} == {project}
+    assert cited is not None
+    assert {metadata.version("headgate"), newest[1], cited[1]} == {headgate.__version__}
 
 
 def test_the_package_needs_nothing_else() -> None:

@@ -212,5 +212,5 @@ def test_without_rest_framework_there_is_a_hint(monkeypatch: pytest.MonkeyPatch)
         importlib.import_module("headgate.adapters.django.throttle")
 
     assert str(caught.value) == (
-        'the extra "django" is not installed; try pip install "headgate[django]"'
+        'the extra "drf" is not installed; try pip install "headgate[drf]"'
     )

@@ -32,7 +32,7 @@ try:
     from rest_framework.exceptions import APIException
     from rest_framework.throttling import BaseThrottle
 except ImportError:
-    raise MissingExtra("django") from None
+    raise MissingExtra("drf") from None
 
 # What a throttle cannot do, for it does not hear of the answer.
 LATER = ("counts", "concurrent", "bandwidth", "adaptive", "breaker")
