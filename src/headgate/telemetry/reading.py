@@ -107,12 +107,17 @@ class RefusalReading(TypedDict):
 
 
 class ReloadReading(TypedDict):
-    """Which rules came into force when, and what is wrong with newer ones: `bad`, or `unread`."""
+    """Which rules came into force when, and what is wrong with newer ones: `bad`, or `unread`.
+
+    `loads` is how often others came into force, `failures` how often they could not.
+    """
 
     version: str
     at: float
     result: str
     problems: list[str]
+    loads: int
+    failures: int
 
 
 class TrialReading(TypedDict):

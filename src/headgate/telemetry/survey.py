@@ -66,7 +66,7 @@ def blank(rules: Rules, serves: str, now: int) -> Reading:
         "budget": None,
         "top": {},
         "refusals": [],
-        "reload": {"version": version, "at": 0.0, "result": "ok", "problems": []},
+        "reload": reloaded(version),
         "trial": None,
         "alerts": [],
         "workers": [],
@@ -182,13 +182,21 @@ def store(url: str) -> StoreReading:
 
 def reload(keeper: Any) -> ReloadReading:
     """How it stands with the rules in force."""
-    watcher = keeper.watcher
-    if watcher is None:
-        return {"version": keeper.version, "at": 0.0, "result": "ok", "problems": []}
-    status = watcher.status
-    problems = [str(problem) for problem in status.problems]
-    result = "bad" if problems else "ok"
-    return {"version": keeper.version, "at": status.loaded, "result": result, "problems": problems}
+    found = reloaded(keeper.version)
+    found["loads"] = keeper.lodge.era
+    if keeper.watcher is not None:
+        status = keeper.watcher.status
+        found["at"], found["failures"] = status.loaded, status.failures
+        found["problems"] = [str(problem) for problem in status.problems]
+        found["result"] = "bad" if found["problems"] else "ok"
+    return found
+
+
+def reloaded(version: str) -> ReloadReading:
+    """Rules that are in force from the beginning."""
+    return {
+        "version": version, "at": 0.0, "result": "ok", "problems": [], "loads": 0, "failures": 0,
+    }  # fmt: skip
 
 
 def worker() -> WorkerReading:

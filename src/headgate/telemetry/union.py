@@ -177,7 +177,12 @@ def reload(several: Sequence[ReloadReading]) -> ReloadReading:
     problems = dict.fromkeys(problem for one in several for problem in one["problems"])
     results = {one["result"] for one in several}
     result = next((word for word in RESULTS if word in results), "ok")
-    return {**newest, "result": result, "problems": [*problems]}
+    # All of them read the same rules.
+    loads = max(one["loads"] for one in several)
+    failures = max(one["failures"] for one in several)
+    return {
+        **newest, "result": result, "problems": [*problems], "loads": loads, "failures": failures,
+    }  # fmt: skip
 
 
 def together(values: Sequence[Any]) -> Any:

@@ -3,6 +3,7 @@
     GET  /health    200, or 503 while nobody serves; the only one that needs no token
     GET  /status    what all workers have counted
     GET  /reading   all there is to see, as one reading
+    GET  /metrics   the same, as Prometheus reads it
     POST /reload    the rules are read again; 422 tells what is wrong with them
     POST /drain     what is under way is finished, and then the gateway ends
 
@@ -21,6 +22,8 @@ from contextlib import suppress
 from http import HTTPStatus
 from typing import Any, Protocol
 
+from headgate.errors import MissingExtra
+from headgate.telemetry.prometheus import TYPE, exposition
 from headgate.telemetry.reading import Reading
 from headgate.workers.doors import Door
 from headgate.workers.question import Question, Unclear
@@ -31,7 +34,8 @@ logger = logging.getLogger("headgate.workers")
 PATIENCE = 5.0
 MOST = 32
 
-Answer = tuple[int, dict[str, Any]]
+# Plain data, or a text that is not ours to put into words.
+Answer = tuple[int, dict[str, Any] | str]
 
 
 class Office(Protocol):
@@ -107,6 +111,8 @@ class Admin:
             return 200, await self._office.status()
         if asked == "GET /reading":
             return 200, dict(await self._office.reading())
+        if asked == "GET /metrics":
+            return metrics(await self._office.reading())
         if asked == "POST /reload":
             logger.info("the admin was asked to reload")
             problems = await self._office.reload()
@@ -133,17 +139,26 @@ class Admin:
         return 0 if known and scheme.lower() == "bearer" else 401
 
 
+def metrics(reading: Reading) -> Answer:
+    """A reading for Prometheus, if what that needs is installed."""
+    try:
+        return 200, exposition(reading)
+    except MissingExtra as missing:
+        return 501, {"status": "not implemented", "problem": str(missing)}
+
+
 def told(status: int) -> dict[str, Any]:
     """What is said of a request that is not answered."""
     return {"status": HTTPStatus(status).phrase.lower()}
 
 
-def letter(status: int, said: dict[str, Any]) -> bytes:
-    """An answer as it is sent; nobody keeps it, or takes it for anything but JSON."""
-    body = json.dumps(said, indent=2).encode() + b"\n"
+def letter(status: int, said: dict[str, Any] | str) -> bytes:
+    """An answer as it is sent; nobody keeps it, or takes it for anything but what it is."""
+    plain = isinstance(said, str)
+    body = said.encode() if isinstance(said, str) else json.dumps(said, indent=2).encode() + b"\n"
     lines = [
         f"HTTP/1.1 {status} {HTTPStatus(status).phrase}",
-        "content-type: application/json",
+        f"content-type: {TYPE if plain else 'application/json'}",
         f"content-length: {len(body)}",
         "cache-control: no-store",
         "x-content-type-options: nosniff",

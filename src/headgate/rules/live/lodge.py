@@ -91,6 +91,11 @@ class Lodge:
         return self._shelf.hold()
 
     @property
+    def era(self) -> int:
+        """How often other rules came into force."""
+        return self._ready.era
+
+    @property
     def lodges(self) -> list[Lodge]:
         """This one, and those that have joined it."""
         return [self, *self._wings]

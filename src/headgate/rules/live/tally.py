@@ -92,7 +92,7 @@ class Tally:
             self.tops.refused.note(key, 1)
         else:
             cells[UNITS_ALLOWED] += units
-            if decision is not None and decision.degraded:
+            if verdict != SHADOWED and decision is not None and decision.degraded:
                 cells[FAILED_OPEN] += 1
             elif wait > 0:
                 cells[DELAYED] += 1
