@@ -24,6 +24,8 @@ USES = {
     # REST framework reads the settings of a project when it is imported.
     "drf": "import headgate.adapters.django; from django.conf import settings; "
     "settings.configure(); import headgate.adapters.django.throttle",
+    "prometheus": "from headgate.telemetry.prometheus import require; require()",
+    "replay": "from headgate.replay.page import library; library()",
     "redis": "from headgate.stores.redis.wire import reader; reader()",
     "retry": "from headgate import RetryBudget; RetryBudget() | RetryBudget()",
 }

@@ -24,7 +24,11 @@ CALLED = {"google": "protobuf", "grpc": "grpcio", "rest_framework": "djangorestf
 # What comes with another one, whose guard is its own.
 WITH = {"asgiref": "django", "starlette": "fastapi", "werkzeug": "flask"}
 # Whoever loads these has what they import.
-LOADED = {"headgate/testing/plugin.py": "pytest"}
+LOADED = {
+    "headgate/testing/plugin.py": "pytest",
+    # It looks whether it is there first.
+    "headgate/telemetry/prometheus.py": "prometheus-client",
+}
 USERS = {name: lines for name, lines in extras().items() if name not in TOOLS}
 LICENCES = {"BSD-3-Clause": ("BSD",), "MIT or Apache-2.0": ("MIT",),
             "Apache-2.0 and MIT": ("Apache-2.0",)}  # fmt: skip

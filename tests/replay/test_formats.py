@@ -227,8 +227,8 @@ def test_what_is_no_stamp_is_never(text: bytes) -> None:
     [
         (
             "combinde",
-            'format "combinde" is not known; there are apache, audit, caddy, clf, combined, common, '
-            "envoy, istio, json, nginx, vhost, or the log_format of the server",
+            'format "combinde" is not known; there are apache, audit, caddy, clf, combined, '
+            "common, envoy, istio, json, nginx, vhost, or the log_format of the server",
         ),
         (
             "$remote_addr $request",

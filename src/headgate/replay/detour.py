@@ -48,7 +48,7 @@ class Detour:
 
     def __init__(self, player: Any) -> None:
         self._player = player
-        self._hands = Hands(Nap, lambda berth: berth)
+        self._hands = Hands(Nap, lambda berth: berth, player.clock.now)
         # What is to be done when, in that order.
         self._agenda: list[tuple[int, int, Callable[[], object]]] = []
         self._tickets = 0
