@@ -151,6 +151,26 @@ def test_who_is_refused_is_a_line_of_json_and_nothing_else(words: list[str]) -> 
     assert [json.loads(line)["decision"] for line in lines] == [decision]
 
 
+def test_for_machines_every_line_of_its_log_is_json() -> None:
+    process = Process(SHUT.replace("  listen", "  admin: 127.0.0.1:0\n  listen"),
+                      "--log-format", "json", "--workers", "2", "--store", "memory://")  # fmt: skip
+    with closing(process):
+        place = str(process.folder / "web.sock")
+        decision = until(lambda: refusal(place), "a refusal")
+        until(lambda: decision in process.log and "started" in process.log, "its line")
+        process.signal(signal.SIGTERM)
+        assert process.end() == 0
+        lines = [json.loads(line) for line in process.log.splitlines()]
+
+    assert all({"ts", "level", "logger", "pid", "message"} <= line.keys() for line in lines)
+    told = {line["event"]: line for line in lines if "event" in line}
+    assert [told["started"][word] for word in ("serves", "workers")] == ["gateway", 2]
+    assert len(told["token"]["admin_token"]) == 43
+    assert (told["refused"]["decision"], told["refused"]["rule"]) == (decision, "shut")
+    assert told["refused"]["pid"] != told["started"]["pid"] == process.pid
+    assert any(line["message"].startswith("each of 2 workers counts") for line in lines)
+
+
 def refusal(place: str) -> str:
     """Ask there; the name that the answer gives to a refusal."""
     with socket.socket(socket.AF_UNIX) as client:

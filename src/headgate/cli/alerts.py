@@ -29,8 +29,9 @@ HEADS = ("alert", "when", "of", "raised", "cleared", "within", "is")
 def alerts(context: click.Context, file: str | None, form: str | None, runbooks: str) -> None:
     """Say of what the rules in FILE want somebody to be told.
 
-    Without FILE, or where it has no alerts, it is what is usual. Ends with 0, or with 2 if the
-    rules are broken.
+    Without FILE, or where it has no alerts, it is what is usual.
+
+    Ends with 0, or with 2 if the rules are broken.
     """
     try:
         terms, said = read(file)

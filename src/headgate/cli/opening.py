@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterator, Sized
 from typing import Any
 
@@ -11,6 +12,8 @@ import click
 from headgate.cli.trouble import harmless
 from headgate.rules.model.store import masked
 from headgate.workers.master import Master
+
+logger = logging.getLogger("headgate.workers")
 
 ALONE = (
     "each of {} workers counts by itself in memory://, so limits are that much wider; "
@@ -30,8 +33,25 @@ def show(master: Master) -> None:
 
 def tell(master: Master) -> None:
     """Say it in one line of JSON, with all that is wrong; in quiet, too: who asks wants to know."""
-    said = {
-        "started": True,
+    said = {"started": True, **summed(master), "warnings": [*warned(master)]}
+    said["admin_token"] = master.token if unknown(master) else None
+    click.echo(json.dumps(said))
+
+
+def note(master: Master) -> None:
+    """Log it, where the log is for machines; what nobody else knows is said even in quiet."""
+    fields = {"event": "started", **summed(master)}
+    logger.info("it serves", extra={"fields": fields})
+    for line in warned(master):
+        logger.warning("%s", line)
+    if unknown(master):
+        fields = {"event": "token", "admin_token": master.token}
+        logger.warning("the rules give no admin token; one was made", extra={"fields": fields})
+
+
+def summed(master: Master) -> dict[str, Any]:
+    """What is there, as plain data."""
+    return {
         "serves": master.orders.serves,
         "listening": [
             opened(listen, door)
@@ -43,10 +63,7 @@ def tell(master: Master) -> None:
         "workers": master.workers,
         "store": masked(master.store),
         "admin": office(master),
-        "admin_token": master.token if unknown(master) else None,
-        "warnings": [*warned(master)],
     }
-    click.echo(json.dumps(said))
 
 
 def warned(master: Master) -> Iterator[str]:

@@ -72,6 +72,11 @@ def options(command: Any) -> Any:
             "--token-file", default="", type=click.Path(),
             help="Write the admin's token there, and do not say it, if the rules give none.",
         ),
+        click.option(
+            "--log-format", default="console", show_default=True,
+            type=click.Choice(["console", "json"]),
+            help="Log for people, or each line as an object of JSON.",
+        ),
         click.option("--quiet", is_flag=True, help=QUIET),
         click.option(
             "--json", "plain", is_flag=True,
@@ -84,7 +89,7 @@ def options(command: Any) -> Any:
 
 def run(
     serves: str, file: str, listen: tuple[str, ...], workers: int | None, store: str,
-    watch: float, drain: float | None, token_file: str, quiet: bool, plain: bool,
+    watch: float, drain: float | None, token_file: str, log_format: str, quiet: bool, plain: bool,
 ) -> int:  # fmt: skip
     """Serve by the rules in a file; the status to end with."""
     try:
@@ -93,7 +98,7 @@ def run(
 
         orders = Orders(
             file, listen, store, watch=watch, drain=drain, quiet=quiet, token_file=token_file,
-            serves=serves,
+            serves=serves, log=log_format,
         )  # fmt: skip
         return serve(orders, workers, plain)
     except RulesError as error:
@@ -124,14 +129,15 @@ def equip(serves: str) -> None:
 
 def serve(orders: Orders, workers: int | None, plain: bool) -> int:
     """Serve until it is told to end."""
-    from headgate.cli.opening import show, tell  # noqa: PLC0415 - as above
+    from headgate.cli.opening import note, show, tell  # noqa: PLC0415 - as above
     from headgate.workers import journal  # noqa: PLC0415 - as above
     from headgate.workers.crew import Stillborn  # noqa: PLC0415 - as above
     from headgate.workers.master import Master  # noqa: PLC0415 - as above
 
-    journal.keep(orders.quiet)
+    journal.keep(orders.quiet, form=orders.log)
+    begin = tell if plain else note if orders.log == "json" else show
     try:
-        master = Master(orders, orders.origin.fetch(""), workers or 0, tell if plain else show)
+        master = Master(orders, orders.origin.fetch(""), workers or 0, begin)
         prove(master)
         master.run()
     except Stillborn as error:

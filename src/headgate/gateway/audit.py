@@ -57,7 +57,7 @@ class Audit:
         if self._suppressed:
             said["suppressed"] = self._suppressed
             self._suppressed = 0
-        self._put(json.dumps(said))
+        self._put(said)
 
     def reopen(self) -> None:
         """Write to what the file's name stands for now, as after somebody has renamed the file."""
@@ -76,9 +76,10 @@ class Audit:
             with suppress(OSError):
                 self._file.close()
 
-    def _put(self, line: str) -> None:
+    def _put(self, said: dict[str, Any]) -> None:
+        line = json.dumps(said)
         if self._file is None:
-            logger.info("%s", line)
+            logger.info("%s", line, extra={"fields": {"event": "refused", **said}})
             return
         try:
             self._file.write(line + "\n")

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import logging
 
+from headgate.telemetry.journal import Lines, escaped
+
 FORM = "%(asctime)s headgate[%(process)d] %(levelname)s %(message)s"
 AUDIT = "headgate.audit"
+# How lines may look: for people, or for machines.
+FORMS = ("console", "json")
 
 
 class Form(logging.Formatter):
@@ -14,16 +18,16 @@ class Form(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """The line."""
         bare = record.name == AUDIT and record.levelno == logging.INFO
-        return record.getMessage() if bare else super().format(record)
+        return record.getMessage() if bare else escaped(super().format(record))
 
 
-def keep(quiet: bool, slot: int = 0) -> None:
+def keep(quiet: bool, slot: int = 0, form: str = "console") -> None:
     """Log from now on; of what is well only who was refused, if it is to be quiet.
 
     All workers find the same new rules, and the one in the first slot tells of it.
     """
     handler = logging.StreamHandler()
-    handler.setFormatter(Form(FORM))
+    handler.setFormatter(Lines() if form == "json" else Form(FORM))
     logging.basicConfig(handlers=[handler], level=logging.WARNING if quiet else logging.INFO)
     # The answer names a decision that is to be found here.
     logging.getLogger(AUDIT).setLevel(logging.INFO)

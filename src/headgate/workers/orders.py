@@ -22,7 +22,7 @@ class Orders:
     `source` is where its rules stand. Instead of what they say it listens on the addresses in
     `listen`, counts in `store` and drains for `drain` seconds, where those are given. It counts in
     `spare` if nobody says where. It looks for new rules every `watch` seconds, or never if 0. A
-    token that is made is written to `token_file`.
+    token that is made is written to `token_file`. `log` is how lines look: console, or json.
     """
 
     source: str
@@ -34,6 +34,7 @@ class Orders:
     quiet: bool = False
     token_file: str = ""
     serves: str = "gateway"
+    log: str = "console"
 
     @property
     def origin(self) -> Amended:

@@ -59,7 +59,7 @@ async def serve(line: socket.socket) -> bool:
     if not first:
         return False
     orders = Orders.heard(first["orders"])
-    journal.keep(orders.quiet, first["slot"])
+    journal.keep(orders.quiet, first["slot"], orders.log)
     origin = Standing(orders.origin, rulebook.heard(first["text"]), teller(channel))
     listen = rulebook.terms(orders.serves, first["listen"])
     several = zip(listen, first["sockets"], strict=True)
