@@ -15,8 +15,8 @@ except ImportError:
 # Each command, in the order in which help tells of them, and the module that has it under its name.
 COMMANDS = {
     "check": "headgate.cli.check",
-    "explain": "headgate.cli.explain",
-    "doctor": "headgate.cli.doctor",
+    "explain": "headgate.cli.explain.command",
+    "doctor": "headgate.cli.doctor.command",
     "replay": "headgate.cli.replay",
     "schema": "headgate.cli.schema",
     "gateway": "headgate.cli.gateway",

@@ -37,7 +37,7 @@ def headed(
     return tuple(found)
 
 
-@click.command()
+@click.command(short_help="Say why a request is refused, or was.")
 @click.argument("file", type=click.Path(), required=False)
 @click.argument("request", required=False, callback=one, metavar='["METHOD /PATH?QUERY"]')
 @click.option(
@@ -59,7 +59,12 @@ def headed(
     "--client", default="", metavar="ADDRESS", help="Who the client is, however it is found."
 )
 @click.option("--host", default="", metavar="NAME", help="The host that is asked for.")
-@click.option("--scheme", default="http", type=click.Choice(["http", "https", "ws", "wss"]))
+@click.option(
+    "--scheme",
+    default="http",
+    type=click.Choice(["http", "https", "ws", "wss"]),
+    help="The scheme that its client speaks.",
+)
 @click.option("--user", default="", metavar="NAME", help="The user, as an app would say it.")
 @click.option("--plan", default="", metavar="NAME", help="The plan, as an app would say it.")
 @click.option(
@@ -80,6 +85,7 @@ def headed(
     type=click.IntRange(1, 10_000),
     default=1,
     show_default=True,
+    metavar="COUNT",
     help="Ask so often, and explain the last; only with what counts it.",
 )
 @click.option("--spend", is_flag=True, help="Count the request where others count as well.")
@@ -102,9 +108,9 @@ def explain(context: click.Context, /, **said: Any) -> None:
     """Say why a request gets its answer from the rules in FILE, or got it.
 
     \b
-    headgate explain rules.yaml "POST /login" --client 203.0.113.7
-    headgate explain --audit refused.log --decision 3f9a0b12c4000001 rules.yaml
-    headgate explain --audit refused.log --all
+        headgate explain rules.yaml "POST /login" --client 203.0.113.7
+        headgate explain --audit refused.log --decision 3f9a0b12c4000001 rules.yaml
+        headgate explain --audit refused.log --all
 
     Nothing is counted where others count, unless you say --spend: the store is only looked at. What
     is counted in memory is nobody's but this command's own.
@@ -123,7 +129,7 @@ def explain(context: click.Context, /, **said: Any) -> None:
 
 def answered(said: dict[str, Any]) -> int:
     """Explain what was asked about; the status to end with."""
-    from headgate.cli import explained  # noqa: PLC0415 - reading rules takes a while to load
+    from headgate.cli.explain import explained  # noqa: PLC0415 - reading rules takes a while to load
 
     if said["audit"] is not None:
         if said["request"] is not None:

@@ -40,7 +40,7 @@ def placed(context: click.Context, option: click.Parameter, said: str) -> tuple[
     return place.host, place.port
 
 
-@click.command()
+@click.command(short_help="Find what is wrong with a setup.")
 @click.argument("file", type=click.Path())
 @click.option(
     "--store",
@@ -83,9 +83,9 @@ def doctor(context: click.Context, /, **said: Any) -> None:
     """Find what is wrong with the rules in FILE, their store, this machine, and its proxies.
 
     \b
-    headgate doctor rules.yaml
-    headgate doctor rules.yaml --echo :8099
-    headgate doctor rules.yaml --probe https://www.example.com/ --expect 203.0.113.7
+        headgate doctor rules.yaml
+        headgate doctor rules.yaml --echo :8099
+        headgate doctor rules.yaml --probe https://www.example.com/ --expect 203.0.113.7
 
     Nothing is changed. On a server, two keys headgate:1:doctor:* are written to see whether they
     may be, and taken away again.
@@ -93,7 +93,7 @@ def doctor(context: click.Context, /, **said: Any) -> None:
     Ends with 0 if all is well, with 1 if there are doubts and you say --strict, with 2 if something
     is bad.
     """  # noqa: D301 - click's own mark for lines that stay
-    from headgate.cli import diagnosis  # noqa: PLC0415 - reading rules takes a while to load
+    from headgate.cli.doctor import diagnosis  # noqa: PLC0415 - reading rules takes a while to load
 
     if said["expect"] and not said["probe"]:
         raise click.UsageError("--expect is what --probe should see; say where to ask as well")

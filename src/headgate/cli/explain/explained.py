@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 from typing import Any
 
-from headgate.cli.asked import asked
+from headgate.cli.explain.asked import asked
 from headgate.cli.page import Page
 from headgate.cli.trouble import hushed
 from headgate.cli.trouble import text as source

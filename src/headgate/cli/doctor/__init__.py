@@ -1,0 +1,1 @@
+"""`headgate doctor`: what is looked at, and how it is said."""

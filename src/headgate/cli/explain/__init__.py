@@ -1,0 +1,1 @@
+"""`headgate explain`: the request that is described, and what is said of it."""
