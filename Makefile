@@ -36,7 +36,7 @@ PYTEST := $(VENV)/bin/python -m pytest -n $(JOBS)
 # takes two thirds of the time.
 $(PACKAGE): export HEADGATE_OPTIMIZE := 1
 
-.PHONY: help run burst test check bench soak twins plots clean
+.PHONY: help run burst test check bench soak twins plots dist extras clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 14
@@ -111,6 +111,13 @@ soak: $(TOOLS) ## the same proofs at length, traces ten times as long, and what 
 	HEADGATE_SOAK=10 $(PYTEST) --dist worksteal -o faulthandler_timeout=0 -m "not realtime" --timeout 3600
 	HEADGATE_SOAK=10 $(PYTEST) -m realtime --timeout 600 --ignore-glob "tests/realtime/test_gateway*"
 	HEADGATE_SOAK=10 $(PYTEST) -n 0 -o faulthandler_timeout=0 -m realtime --timeout 600 tests/realtime/test_gateway*
+
+dist: $(TOOLS) ## build what is released, twice, and compare; what is in it, as an SBOM
+	$(VENV)/bin/python $(PIP) build twine cyclonedx-bom
+	$(VENV)/bin/python tools/release.py
+
+extras: dist ## each extra alone, in an environment of its own
+	$(VENV)/bin/python tools/extras.py dist/headgate-*.whl
 
 clean: ## back to a fresh clone
 	rm -rf $(VENV) $(BENCH) build dist .cache .pytest_cache .ruff_cache .hypothesis src/*.egg-info
