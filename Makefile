@@ -36,7 +36,7 @@ PYTEST := $(VENV)/bin/python -m pytest -n $(JOBS)
 # takes two thirds of the time.
 $(PACKAGE): export HEADGATE_OPTIMIZE := 1
 
-.PHONY: help run burst test check bench soak twins plots dist extras clean
+.PHONY: help run burst test check bench soak twins plots docs dist extras clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 14
@@ -94,23 +94,34 @@ plots: $(TOOLS) ## draw the pictures of the docs anew, and copy the tables into 
 	PYTHONPATH=src $(VENV)/bin/python tools/plots.py
 	PYTHONPATH=src $(VENV)/bin/python tools/tables.py
 
-bench: $(BENCH)/.package ## measure against the peers, in an environment of its own
-	$(BENCH)/bin/python benchmarks/memory.py
-	$(BENCH)/bin/python benchmarks/shared.py
-	$(BENCH)/bin/python benchmarks/on_redis.py
-	$(BENCH)/bin/python benchmarks/guards.py
-	$(BENCH)/bin/python benchmarks/overload.py
+# Warnings are failures. What is built opens from the disk, and is looked through: it asks nobody else for anything.
+docs: $(TOOLS) ## the documentation as a site, in build/docs
+	$(VENV)/bin/python $(PIP) "headgate[docs]"
+	PYTHONPATH=src $(VENV)/bin/python -m sphinx -W --keep-going -n -E -q -c docs -d .cache/doctrees . build/docs
+	$(VENV)/bin/python tools/press/built.py build/docs
+
+bench: $(BENCH)/.package ## measure against the peers, in an environment of its own; write docs/benchmarks
+	$(BENCH)/bin/python benchmarks/memory.py --json build/bench/memory.json
+	$(BENCH)/bin/python benchmarks/shared.py --json build/bench/shared.json
+	$(BENCH)/bin/python benchmarks/on_redis.py --json build/bench/redis.json
+	$(BENCH)/bin/python benchmarks/guards.py --json build/bench/guards.json
+	$(BENCH)/bin/python benchmarks/overload.py --json build/bench/overload.json
 	$(BENCH)/bin/python benchmarks/matching.py
-	$(BENCH)/bin/python benchmarks/web.py
-	$(BENCH)/bin/python benchmarks/gateway.py
-	$(BENCH)/bin/python benchmarks/serving.py
+	$(BENCH)/bin/python benchmarks/web.py --json build/bench/web.json
+	$(BENCH)/bin/python benchmarks/gateway.py --json build/bench/gateway.json
+	$(BENCH)/bin/python benchmarks/serving.py --json build/bench/serving.json
 	$(BENCH)/bin/python benchmarks/callers.py
+	$(BENCH)/bin/python tools/report.py bench build/bench
 
 # What is measured of a gateway wants the machine for itself, so those go one after another.
 soak: $(TOOLS) ## the same proofs at length, traces ten times as long, and what takes real time
-	HEADGATE_SOAK=10 $(PYTEST) --dist worksteal -o faulthandler_timeout=0 -m "not realtime" --timeout 3600
-	HEADGATE_SOAK=10 $(PYTEST) -m realtime --timeout 600 --ignore-glob "tests/realtime/test_gateway*"
-	HEADGATE_SOAK=10 $(PYTEST) -n 0 -o faulthandler_timeout=0 -m realtime --timeout 600 tests/realtime/test_gateway*
+	HEADGATE_SOAK=10 $(PYTEST) --dist worksteal -o faulthandler_timeout=0 -m "not realtime" --timeout 3600 \
+	  --junitxml=build/soak/long.xml
+	HEADGATE_SOAK=10 $(PYTEST) -m realtime --timeout 600 --ignore-glob "tests/realtime/test_gateway*" \
+	  --junitxml=build/soak/realtime.xml
+	HEADGATE_SOAK=10 $(PYTEST) -n 0 -o faulthandler_timeout=0 -m realtime --timeout 600 \
+	  --junitxml=build/soak/gateway.xml tests/realtime/test_gateway*
+	$(VENV)/bin/python tools/report.py soak build/soak
 
 dist: $(TOOLS) ## build what is released, twice, and compare; what is in it, as an SBOM
 	$(VENV)/bin/python $(PIP) build twine cyclonedx-bom

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pictures import figures
+from pictures import dark, figures, workloads
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,6 +28,10 @@ SHOWN: dict[str, Callable[[], figures.Figures]] = {
     "same_burst": figures.same_burst,
     "boundary": figures.attacks,
     "warm_up": figures.warming,
+    "workloads": workloads.workloads,
+    "worst_windows": workloads.worst,
+    "wrongly_refused": workloads.wrongly,
+    "capacity": workloads.capacity,
     **{name: figures.room_of(limit) for name, limit in figures.OWN.items()},
 }
 
@@ -41,6 +45,9 @@ def main(arguments: list[str]) -> int:
         return 1 if stale else 0
     for name in SHOWN:
         (PICTURES / f"{name}.svg").write_text(picture(name))
+    # Those that show measurements are drawn where they are measured (benchmarks/).
+    for path in PICTURES.glob("*.svg"):
+        path.write_text(dark.dressed(path.read_text()))
     return 0
 
 
@@ -63,7 +70,7 @@ def picture(name: str) -> str:
     with mpl.rc_context(drawing.STYLE):
         figure: Figure = drawing.of(name)(shown)
         figure.savefig(drawn, format="svg", metadata=about)
-    return compact(drawn.getvalue())
+    return dark.dressed(compact(drawn.getvalue()))
 
 
 def digest(shown: figures.Figures) -> str:

@@ -1,4 +1,7 @@
-"""How the pictures are drawn: plain, on white, in colours that colour-blind readers tell apart."""
+"""How the pictures are drawn: plain, in colours that colour-blind readers tell apart.
+
+They are drawn on white; `dark` gives them their other colours.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from pictures import panels
+from pictures.colours import IN, INK, OUT, QUIET
 from pictures.figures import LIMIT, SECONDS, SLOT, Figures
 
-# Blue, orange, grey; they also stay apart in print.
-IN, OUT, QUIET, INK = "#0072b2", "#d55e00", "#c9ced3", "#333333"
 STYLE: Any = {
     "axes.axisbelow": True,
     "axes.edgecolor": "#999999",
@@ -41,15 +44,15 @@ EDGES = {"fixed_window": 1.0, "sliding_window": 0.2}
 
 def of(name: str) -> Callable[[Figures], Figure]:
     """How the picture of that name is drawn."""
-    special = {"same_burst": same_burst, "boundary": attacks, "warm_up": warming}
+    special = {"same_burst": same_burst, "boundary": attacks, "warm_up": warming, **panels.DRAWN}
     return special.get(name) or room(EDGES.get(name, 0.0))
 
 
 def same_burst(figures: Figures) -> Figure:
     """Small multiples: the same axes for every algorithm."""
-    figure, panels = blank(rows=4, columns=2, size=(9, 9.5))
+    figure, areas = blank(rows=4, columns=2, size=(9, 9.5))
     for number, (name, counts) in enumerate(figures.items()):
-        axes = panels[number // 2][number % 2]
+        axes = areas[number // 2][number % 2]
         slots(axes, figures["offered"], QUIET)
         if number:
             slots(axes, counts, IN)
@@ -60,7 +63,7 @@ def same_burst(figures: Figures) -> Figure:
             right = axes.secondary_yaxis("right", functions=(unscale, scale))
             right.set(yticks=(0, 20, 40, 60, 80))
             right.spines["right"].set_visible(False)
-    captions(figure, panels)
+    captions(figure, areas)
     return figure
 
 
@@ -88,9 +91,9 @@ def unscale(height: float) -> float:
     return height * 4
 
 
-def captions(figure: Figure, panels: Any) -> None:
+def captions(figure: Figure, areas: Any) -> None:
     """Say once what the axes and colours are."""
-    for axes in panels[-1]:
+    for axes in areas[-1]:
         axes.set_xlabel("seconds")
     figure.supylabel("requests in a tenth of a second", fontsize=9)
     figure.legend(
@@ -106,8 +109,8 @@ def captions(figure: Figure, panels: Any) -> None:
 
 def attacks(figures: Figures) -> Figure:
     """One bar for each limit, against the number it promises for a second."""
-    figure, panels = blank(rows=1, columns=1, size=(8, 3.8))
-    axes = panels[0][0]
+    figure, areas = blank(rows=1, columns=1, size=(8, 3.8))
+    axes = areas[0][0]
     ordered = sorted(figures.items(), key=lambda item: -item[1][0])
     values = [counts[0] for _, counts in ordered]
     colours = [OUT if value > LIMIT + 1 else IN for value in values]
@@ -123,8 +126,8 @@ def attacks(figures: Figures) -> Figure:
 
 def warming(figures: Figures) -> Figure:
     """The speed as steps over time, and the two speeds it moves between."""
-    figure, panels = blank(rows=1, columns=1, size=(8, 3.2))
-    axes = panels[0][0]
+    figure, areas = blank(rows=1, columns=1, size=(8, 3.2))
+    axes = areas[0][0]
     ((name, speeds),) = figures.items()
     axes.stairs(speeds, [0.2 * number for number in range(len(speeds) + 1)], color=IN, fill=True)
     for height, words in ((100, "warm: the rate"), (100 / 3, "cold: a third of it")):
@@ -140,8 +143,8 @@ def room(edge: float) -> Callable[[Figures], Figure]:
     """How to draw the room over time, and above it who went in; `edge` is where windows turn."""
 
     def draw(figures: Figures) -> Figure:
-        figure, panels = blank(rows=2, columns=1, size=(8, 3.6), heights=(1, 3.4))
-        doors, level = panels[0][0], panels[1][0]
+        figure, areas = blank(rows=2, columns=1, size=(8, 3.6), heights=(1, 3.4))
+        doors, level = areas[0][0], areas[1][0]
         doors.plot(figures["in"], [1.0] * len(figures["in"]), "|", color=IN, markersize=11)
         doors.plot(figures["out"], [0.0] * len(figures["out"]), "|", color=OUT, markersize=11)
         doors.set(ylim=(-0.7, 1.7), yticks=(0, 1), yticklabels=("refused", "went in"))
@@ -165,7 +168,7 @@ def blank(
 ) -> tuple[Figure, Any]:
     """A figure and its panels, all on the same axes across."""
     figure = Figure(figsize=size, layout="constrained")
-    panels = figure.subplots(
+    areas = figure.subplots(
         rows, columns, sharex=True, squeeze=False, height_ratios=heights or [1] * rows
     )
-    return figure, panels
+    return figure, areas

@@ -1,0 +1,1 @@
+"""Pages made of measurements: what each says, and how it is drawn."""
