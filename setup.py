@@ -3,7 +3,7 @@
 HEADGATE_PURE=1     no extensions: the plain files, interpreted
 HEADGATE_REQUIRE=1  a core that does not compile fails the build (wheels, continuous integration)
 neither             compile, and carry on with the plain files where that fails
-HEADGATE_OPTIMIZE   how hard the compiler tries: 2 unless said, and 1 is compiled sooner
+HEADGATE_OPTIMIZE   how hard the compiler tries: 2 unless said, and 0 is compiled sooner
 SOURCE_DATE_EPOCH   the time that archives carry: of the same files, the same archive each time
 """
 

@@ -4,8 +4,8 @@
     keeper.listen(Spans())                      # an event for each request that is refused
 
 Only the API is needed here; where what it is told goes to, is the application's choice. A meter is
-asked when somebody collects, so nothing of it is paid for by a decision. An event is an attribute of
-the span that is under way anyway; a span of its own would cost more than the decision.
+asked when somebody collects, so nothing of it is paid for by a decision. An event is an attribute
+of the span that is under way anyway; a span of its own would cost more than the decision.
 """
 
 from __future__ import annotations
