@@ -47,6 +47,8 @@ class AsyncLimiter:
         awaited = getattr(self._limiter.store, "awaited", False)
         # The ledger, if it has to be awaited.
         self._far: Any = self._limiter.ledger if awaited else None
+        # How its store is doing.
+        self._watch: Any = getattr(self._far, "watch", None)
         self._now = self._limiter.clock.now
 
     @property
@@ -60,7 +62,10 @@ class AsyncLimiter:
             return self._limiter.take(key, cost)
         if type(key) is not str or type(cost) is not int or not 0 <= cost <= CEILING:
             key, cost = checked(key, cost)
-        decision: Decision = await self._far.take(key, cost, self._now(), 0)
+        now = self._now()
+        decision: Decision = await self._far.take(key, cost, now, 0)
+        if self._watch is not None and self._watch.meter is not None:
+            self._watch.meter.note(0, self._now() - now)
         if self._limiter.listeners:
             self._limiter._tell(key, decision)
         return decision

@@ -4,38 +4,110 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 from typing import Any
+
+import pytest
 
 from tests.gateway.talking import Talk
 from tests.servers.waiting import until
-from tests.workers.process import Process
+from tests.workers.conftest import rules
+from tests.workers.process import TOKEN, Process
+from tests.workers.service import Service
+
+pytest.importorskip("prometheus_client")
 
 ASK = b"GET %b HTTP/1.1\r\nhost: a.example\r\n\r\n"
+TAKE = (
+    b"POST /v1/take HTTP/1.1\r\nhost: a.example\r\ncontent-type: application/json\r\n"
+    b"content-length: %d\r\n\r\n%b"
+)
+SERVING = f"""\
+version: 1
+rules: [{{name: api, key: client.ip, limit: 5/min}}]
+service:
+  listen: ["http://127.0.0.1:0"]
+  workers: 2
+  admin: {{listen: "127.0.0.1:0", token: {TOKEN}}}
+"""
 
 
-def test_nothing_is_lost_with_a_worker(pair: Process) -> None:
-    for _ in range(6):
-        with Talk(pair.port) as talk:
-            talk.send(ASK % b"/exact")
-            assert talk.hear() is not None
-    before = read(pair)
-    victim = before["workers"][0]
+def test_a_scrape_adds_up_to_what_clients_counted_whoever_ends(service: Service) -> None:
+    with Process(rules(service, 4), "--watch", "0") as gateway:
+        # 100 a minute are let in, by all workers together.
+        statuses = [asked(gateway.port, ASK % b"/exact") for _ in range(40)]
+        lose(gateway)
+        statuses += [asked(gateway.port, ASK % b"/exact") for _ in range(40)]
+        gateway.rules.write_text(gateway.rules.read_text().replace("100/min", "90/min"))
+        assert gateway.ask("POST /reload").status == 200
+        statuses += [asked(gateway.port, ASK % b"/exact") for _ in range(40)]
+        metrics = scrape(gateway)
+        reading = gateway.ask("GET /reading").body
 
-    os.kill(victim["pid"], signal.SIGKILL)
+    allowed, refused = statuses.count(200), statuses.count(429)
+    assert (allowed + refused, refused >= 20) == (120, True)
+    decided = "headgate_decisions_total"
+    assert metrics[decided, "exact", "allowed"] == allowed
+    assert metrics[decided, "exact", "refused"] == refused
+    assert metrics["headgate_http_requests_total", "*", "2xx"] == allowed
+    assert metrics["headgate_http_requests_total", "*", "4xx"] == refused
+    assert metrics["headgate_http_request_duration_seconds_count", "*"] == 120
+    assert metrics["headgate_workers",] == 4
+    assert metrics["headgate_worker_restarts_total",] == 1
+    assert metrics["headgate_config_reloads_total", "ok"] == 1
+    assert reading["rules"]["exact"]["terms"] == ["90/min"]
+    assert {one["kind"] for one in reading["refusals"]} == {"limit"}
 
-    until(lambda: read(pair)["workers"][0]["restarts"] == victim["restarts"] + 1, "another worker")
-    until(lambda: read(pair)["workers"][0]["up"], "it to be up")
-    assert before["rules"]["exact"]["allowed"] == 6
-    assert [one["up"] for one in before["workers"]] == [True, True]
-    after = read(pair)
-    assert after["rules"]["exact"] == before["rules"]["exact"]
-    assert after["routes"]["*"]["requests"] == 6
-    assert after["routes"]["*"]["statuses"]["2xx"] == 6
-    assert sum(after["routes"]["*"]["latency"]["counts"]) == 6
+
+def test_a_service_is_scraped_alike() -> None:
+    with Process(SERVING, command="serve") as process:
+        body = b'{"rule":"api","key":"ada"}'
+        statuses = [asked(process.ports["http"], TAKE % (len(body), body)) for _ in range(4)]
+        lose(process)
+        statuses += [asked(process.ports["http"], TAKE % (len(body), body)) for _ in range(4)]
+        metrics, reading = scrape(process), process.ask("GET /reading").body
+
+    assert sorted(statuses) == [200] * 5 + [429] * 3
+    assert metrics["headgate_decisions_total", "api", "allowed"] == 5
+    assert metrics["headgate_decisions_total", "api", "refused"] == 3
+    assert metrics["headgate_near_limit_total", "api"] == 1
+    assert metrics["headgate_http_requests_total", "http", "2xx"] == 5
+    assert metrics["headgate_http_requests_total", "http", "4xx"] == 3
+    assert [one["key"] for one in reading["top"]["api"]["asked"]] == ["ada"]
+    assert not any("ada" in label for name in metrics for label in name[1:])
 
 
-def read(process: Process) -> dict[str, Any]:
-    answer = process.ask("GET /reading")
-    assert answer.status == 200
-    found: dict[str, Any] = answer.body
+def asked(port: int, request: bytes) -> int:
+    """The status of one request on a connection of its own."""
+    with Talk(port) as talk:
+        talk.send(request)
+        answer = talk.hear()
+        assert answer is not None
+        return answer.status
+
+
+def lose(process: Process) -> None:
+    """Kill one worker, and come back when another stands in its place."""
+    os.kill(process.workers[0]["pid"], signal.SIGKILL)
+    until(lambda: process.workers[0]["restarts"] == 1, "another worker")
+    until(lambda: all(one["up"] for one in process.workers), "it to be up")
+
+
+def scrape(process: Process) -> dict[tuple[str, ...], float]:
+    """What the admin tells Prometheus, by name and the values of labels in the order they have."""
+    from prometheus_client.parser import text_string_to_metric_families
+
+    head = f"GET /metrics HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {TOKEN}\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", process.admin), 10) as client:
+        client.sendall(head.encode())
+        said = b"".join(iter(lambda: client.recv(65536), b"")).decode()
+    head, _, text = said.partition("\r\n\r\n")
+    assert head.startswith("HTTP/1.1 200 ")
+    assert "content-type: text/plain; version=0.0.4; charset=utf-8" in head
+    found: dict[tuple[str, ...], Any] = {}
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            words = ("rule", "route", "outcome", "status_class", "result", "le")
+            labels = [sample.labels[word] for word in words if word in sample.labels]
+            found[sample.name, *labels] = sample.value
     return found

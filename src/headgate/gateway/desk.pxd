@@ -1,5 +1,6 @@
 # C types of desk.py, for Cython.
 cimport cython
+from libc.stdint cimport int64_t
 from headgate.adapters.http.herald cimport Herald
 from headgate.clock cimport SystemClock
 from headgate.gateway.courier cimport Courier
@@ -77,6 +78,6 @@ cdef class Desk:
     cpdef judge(self, Exchange exchange, long outcome)
     @cython.locals(road=Road, meter=Meter)
     cpdef count(self, Exchange exchange, long status)
-    cdef long long time(self) except? -1
+    cdef int64_t time(self) except? -1
     @cython.locals(road=Road, inlet=Inlet)
     cpdef stall(self, Exchange exchange)

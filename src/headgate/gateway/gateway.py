@@ -248,6 +248,7 @@ class Gateway:
             self._follow()
         self._desk.lobby.sweep(now)
         self.keeper.lodge.turn(now)
+        self._counters.attend()
         self._delta.sweep(now)
 
     def _follow(self) -> None:

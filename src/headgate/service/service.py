@@ -219,6 +219,7 @@ class Service:
             self._follow()
         self.hall.sweep(now)
         self.keeper.lodge.turn(now)
+        self._counters.attend()
         self._staff.sweep(now)
 
     def _follow(self) -> None:

@@ -17,7 +17,7 @@ from headgate.errors import StoreUnavailable
 from headgate.fork import follow
 from headgate.rules.live.tally import CELLS
 from headgate.telemetry.board import Board
-from headgate.telemetry.meter import Meter
+from headgate.telemetry.meter import CHECKS, Meter
 from headgate.telemetry.slate import Slate
 
 logger = logging.getLogger("headgate")
@@ -48,6 +48,13 @@ class Counters:
             found = self._meters[name] = Meter(bounds)
             self._lay(name, found)
         return found
+
+    def attend(self) -> None:
+        """Have stores on servers tell how long they take, as soon as there are any."""
+        for lodge in self._lodges:
+            watch = lodge.watch
+            if watch is not None and watch.meter is None:
+                watch.meter = self.meter(STORE, CHECKS)
 
     def read(self) -> dict[str, list[int]]:
         """All that was counted, by all who share the board."""

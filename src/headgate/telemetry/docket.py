@@ -18,6 +18,8 @@ from headgate.telemetry.reading import RefusalReading
 
 MOST = 50
 LONGEST = 200
+# What is answered where a rule does not say.
+STATUSES = {"limit": 429, "capacity": 503, "denied": 403, "key": 403, "unavailable": 503}
 # No more of them are looked at in so many microseconds.
 SPAN = 100_000
 
@@ -78,7 +80,8 @@ class Docket:
         rule = entry.shadowed[0] if refusal is None else refusal.rule
         found = blank(str(rule.name))
         if refusal is not None:
-            found["kind"], found["status"] = refusal.kind, refusal.status
+            found["kind"] = refusal.kind
+            found["status"] = refusal.status or STATUSES.get(refusal.kind, 0)
             found["retry_after"] = finite(refusal.retry_after)
         found["shadow"] = refusal is None
         for one in entry.passes:

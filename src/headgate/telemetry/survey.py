@@ -38,6 +38,7 @@ def survey(keeper: Any, serves: str, counters: Counters, docket: Docket) -> Read
 
     What is counted is the sum of all who count on the same board.
     """
+    counters.attend()
     lodge, cells = keeper.lodge, counters.read()
     found = blank(keeper.rules, serves, lodge.clock.now())
     found["rules"] = rules(lodge)

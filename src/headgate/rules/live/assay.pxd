@@ -1,5 +1,6 @@
 # C types of assay.py, for Cython.
 cimport cython
+from libc.stdint cimport int64_t
 cdef long long KEYS
 cdef long long GRAIN
 cdef long long PLACES
@@ -48,14 +49,14 @@ cdef class Assay:
     cdef list scales
     cdef clear(self)
     @cython.locals(mark="long long")
-    cpdef long long weigh(self, key, long long units, long long now, bint allowed) except -1
+    cpdef int64_t weigh(self, key, long long units, long long now, bint allowed) except -1
     @cython.locals(mixed="unsigned long long")
     cdef long long mark(self, long long digest) noexcept
     @cython.locals(place="long long", scale=Scale, scales=list)
-    cdef long long judge(self, long long mark, long long units, long long now, bint allowed) except -1
+    cdef int64_t judge(self, long long mark, long long units, long long now, bint allowed) except -1
     @cython.locals(marks="long long*", place="long long")
     cdef long long seek(self, long long mark) noexcept
     @cython.locals(place="long long")
-    cdef long long enter(self, long long mark, long long now) except -2
+    cdef int64_t enter(self, long long mark, long long now) except -2
     @cython.locals(place="long long")
     cdef thin(self, long long now)

@@ -187,7 +187,8 @@ class Assay:
         if cython.compiled:
             with cython.critical_section(self):
                 return self.judge(mark + 1, units, now, allowed)
-        return self.judge(mark + 1, units, now, allowed)
+        else:
+            return self.judge(mark + 1, units, now, allowed)
 
     def mark(self, digest: int) -> int:
         # As good as chance, and always the same for a key.

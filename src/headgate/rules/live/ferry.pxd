@@ -14,6 +14,7 @@ cdef class Passage:
     cdef object _key
     cdef object _exchange
     cdef object _arrive
+    cdef long long _since
     cdef readonly bint over
     @cython.locals(gate=Turnstile, fresh=Entry)
     cpdef end(self, found)

@@ -42,9 +42,10 @@ class Ferry:
         far = lane.limiter._far
         if type(far) is not Fallback or not far.direct or lane.limiter._limiter.listeners:
             return None
-        passage = Passage(past, lane, key, exchange, arrive)
+        now = lane.limiter._now()
+        passage = Passage(past, lane, key, exchange, arrive, now)
         ledger: Fallback = far
-        ledger.call(key, past.cost, lane.limiter._now(), passage.end)
+        ledger.call(key, past.cost, now, passage.end)
         return passage
 
     def enter(self, request: Any) -> Awaitable[Entry]:
@@ -66,16 +67,18 @@ class Ferry:
 class Passage:
     """A request on its way to a server that counts it and back; `over` says that it is back."""
 
-    __slots__ = ("_arrive", "_exchange", "_gate", "_key", "_lane", "over")
+    __slots__ = ("_arrive", "_exchange", "_gate", "_key", "_lane", "_since", "over")
 
     def __init__(
-        self, gate: Turnstile, lane: Any, key: str, exchange: Any, arrive: Callable[[Any, Any], Any]
-    ) -> None:
+        self, gate: Turnstile, lane: Any, key: str, exchange: Any,
+        arrive: Callable[[Any, Any], Any], since: int,
+    ) -> None:  # fmt: skip
         self._gate = gate
         self._lane = lane
         self._key = key
         self._exchange = exchange
         self._arrive = arrive
+        self._since = since
         self.over = False
 
     def end(self, found: Any) -> None:
@@ -85,6 +88,10 @@ class Passage:
         if exchange is None:
             return
         gate = self._gate
+        limiter = self._lane.limiter
+        meter = limiter._far.watch.meter
+        if meter is not None:
+            meter.note(0, limiter._now() - self._since)
         try:
             if type(found) is Decision:
                 fresh = Entry(gate.version)

@@ -1,5 +1,6 @@
 # C types of top.py, for Cython.
 cimport cython
+from libc.stdint cimport int64_t
 cdef long long M
 cdef long long A
 cdef long long E
@@ -26,7 +27,7 @@ cdef class Top:
     @cython.locals(cells="long long*", last="long long", place="long long", found="long long")
     cdef long long seek(self, long long mark) noexcept
     @cython.locals(at="long long", cells="long long*")
-    cdef long long enter(self, long long mark, key) except -1
+    cdef int64_t enter(self, long long mark, key) except -1
     @cython.locals(
         old="long long*", fresh="long long*", count="long long", place="long long",
         at="long long", to="long long", spot="long long", names=list,

@@ -1,0 +1,82 @@
+"""What it costs a decision to be counted: the commonest way in, under this version and another.
+
+    python benchmarks/telemetry.py --against /path/to/python
+
+The other interpreter has a version installed that counts less, such as the one before telemetry.
+The two take turns in processes of their own, so that whatever else the machine does happens to
+both. Told are nanoseconds of a decision, of the wall and of the CPU, the least of all rounds: what
+is above that is the machine's doing. Without `--against` only this version is measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+
+KEYS = 100_000
+
+
+def measure() -> dict[str, tuple[float, float]]:
+    """Nanoseconds of wall and CPU for each scene."""
+    from headgate.rules import Gatekeeper, Rule, Rules
+
+    found = {}
+    several = [f"203.0.{number >> 8 & 255}.{number & 255}/{number}" for number in range(KEYS)]
+    for answer, limit in (("allowed", "1000000000/s"), ("refused", "1/day")):
+        for name, keys in (("hot key", several[:1] * KEYS), ("100,000 keys", several)):
+            keeper = Gatekeeper(Rules([Rule("api", key="client.ip", limit=limit)]))
+            gate = keeper.lodge.book.rulings[0].turnstile
+            for key in keys:
+                gate.weigh(key, None)
+            found[f"{answer}, {name}"] = run(gate.weigh, keys)
+    return found
+
+
+def run(weigh, keys) -> tuple[float, float]:
+    """Nanoseconds of one call."""
+    best = [float("inf")] * 2
+    for _ in range(5):
+        wall, cpu = time.perf_counter_ns(), time.process_time_ns()
+        for key in keys:
+            weigh(key, None)
+        spent = time.perf_counter_ns() - wall, time.process_time_ns() - cpu
+        best = [min(one, two / len(keys)) for one, two in zip(best, spent, strict=True)]
+    return best[0], best[1]
+
+
+def ask(python: str) -> dict[str, list[float]]:
+    """The same of another interpreter."""
+    line = [python, __file__, "--one"]
+    return json.loads(subprocess.run(line, capture_output=True, check=True, text=True).stdout)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--against", default="")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--one", action="store_true")
+    said = parser.parse_args()
+    if said.one:
+        print(json.dumps(measure()))
+        return
+    pythons = [one for one in (said.against, sys.executable) if one]
+    best: dict[str, dict[str, list[float]]] = {python: {} for python in pythons}
+    for _ in range(said.rounds):
+        for python in pythons:
+            for scene, spent in ask(python).items():
+                known = best[python].get(scene, spent)
+                best[python][scene] = [min(a, b) for a, b in zip(known, spent, strict=True)]
+    for scene, (wall, cpu) in best[sys.executable].items():
+        line = f"{scene:24} {wall:7.0f} ns wall {cpu:7.0f} ns CPU"
+        if said.against:
+            was, was_cpu = best[said.against][scene]
+            line += f"   before {was:7.0f} / {was_cpu:7.0f}   more {cpu - was_cpu:+6.0f} ns"
+            line += f" ({cpu / was_cpu:.2f}x)"
+        print(line)
+
+
+if __name__ == "__main__":
+    main()
