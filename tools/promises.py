@@ -15,6 +15,7 @@ PROMISES = {
     "flask": ("headgate.adapters.flask",),
     "gateway": ("headgate.wire.parsers", "headgate.gateway.gateway", "headgate.workers.master"),
     "grpc": ("headgate.adapters.grpc",),
+    "otel": ("headgate.telemetry.opentelemetry",),
     "requests": ("headgate.adapters.outgoing.requests", "headgate.adapters.budget.requests"),
     "service": ("headgate.service.rls", "headgate.service.service"),
     "yaml": ("headgate.rules.documents.yaml",),

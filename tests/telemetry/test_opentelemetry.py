@@ -22,7 +22,7 @@ from headgate.rules.live.gatekeeper import Gatekeeper
 from headgate.rules.matching.request import Request
 from headgate.rules.model.rules import Rules
 from headgate.telemetry.opentelemetry import INSTRUMENTS, Meters, Spans
-from headgate.telemetry.survey import survey
+from headgate.telemetry.telemetry import Telemetry
 from tests.missing import lose
 from tests.telemetry.readings import reading
 
@@ -100,10 +100,11 @@ def test_a_collection_asks_for_one_reading() -> None:
 
 def test_a_library_is_seen() -> None:
     keeper = Gatekeeper(RULES, clock=ManualClock(1.0))
+    telemetry = Telemetry(keeper)
     for _ in range(3):
         keeper.enter(Request("GET", "/", client="192.0.2.1"))
 
-    found = points(lambda: survey(keeper, "library"))
+    found = points(telemetry.reading)
 
     told = {said["headgate.outcome"]: value for value, said in found["headgate.decisions"]}
     assert (told["allowed"], told["refused"]) == (2, 1)

@@ -3,9 +3,9 @@
     meters = Meters(telemetry.reading)          # instruments under `headgate.`, read when collected
     keeper.listen(Spans())                      # an event for each request that is refused
 
-Only the API is needed here; where what it is told goes to, is the application's choice. A meter is
-asked when somebody collects, so nothing of it is paid for by a decision. An event is an attribute
-of the span that is under way anyway; a span of its own would cost more than the decision.
+Only the API is needed here; where it goes from there is the application's choice. A meter is asked
+when somebody collects, so no decision pays for it. An event goes with the span that is under way
+anyway; a span of its own would cost more than the decision.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ def decisions(reading: Reading) -> Points:
     for name, rule in reading["rules"].items():
         told: Mapping[str, Any] = rule
         for outcome in (*OUTCOMES, "shadowed"):
-            yield told[outcome], {"headgate.rule": name, "headgate.outcome": outcome}
+            # Those that went in only because the rule is tried out are told apart.
+            tried = rule["shadowed"] if outcome == "allowed" else 0
+            yield told[outcome] - tried, {"headgate.rule": name, "headgate.outcome": outcome}
 
 
 def units(reading: Reading) -> Points:

@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from headgate.rules.model.alerts import Alerts
-from headgate.telemetry.signs import OUTCOMES
 
 HERE = 'instance=~"$instance"'
 RULE = f'{HERE}, rule=~"$rule"'
 ROUTE = f'{HERE}, route=~"$route"'
 SPAN = "[$__rate_interval]"
-SEEN = f'outcome=~"{"|".join(OUTCOMES)}"'
 
 
 class Panel(NamedTuple):
@@ -48,13 +46,13 @@ def ruled() -> list[Panel]:
     """What becomes of requests."""
     decisions = "headgate_decisions_total"
     refused = rate(decisions, f'{RULE}, outcome="refused"', "rule")
-    asked = rate(decisions, f"{RULE}, {SEEN}", "rule")
+    asked = rate(decisions, RULE, "rule")
     near = rate("headgate_near_limit_total", RULE, "rule")
     wrong = rate("headgate_wrong_refusals_sampled_total", RULE, "rule")
     sampled = rate("headgate_refusals_sampled_total", RULE, "rule")
     return [
         Panel("Requests by what became of them", "reqps",
-              [(rate(decisions, f"{RULE}, {SEEN}", "outcome"), "{{outcome}}")],
+              [(rate(decisions, RULE, "outcome"), "{{outcome}}")],
               "All that rules decided.", stacked=True),
         Panel("Share of requests that are refused", "percentunit",
               [(f"{refused} / {asked}", "{{rule}}")],
@@ -138,10 +136,20 @@ def broken() -> list[Panel]:
 
 def served() -> list[Panel]:
     """How the servers behind a gateway are."""
-    names = f'{{__name__=~"headgate_upstream_.+", {HERE}}}'
+    where = ("upstream", "server")
+    asked = rate("headgate_upstream_requests_total", HERE, *where)
+    failed = rate("headgate_upstream_failures_total", HERE, *where)
+    name = "{{upstream}} {{server}}"
     return [
-        Panel("Servers behind the gateway", "short",
-              [(names, "{{__name__}} {{upstream}} {{server}}")], "All there is to see of them."),
+        Panel("Requests to servers", "reqps", [(asked, name)], "What each server is asked."),
+        Panel("Share of them that failed", "percentunit", [(f"{failed} / {asked}", name)],
+              "As its breaker counts them."),
+        Panel("Under way at servers", "short",
+              [(f"sum by (upstream, server) (headgate_upstream_busy{{{HERE}}})", name)],
+              "Requests whose answers are not over."),
+        Panel("Servers that are well", "short",
+              [(f"min by (upstream, server) (headgate_upstream_up{{{HERE}}})", name)],
+              "0 where one gets no requests."),
     ]  # fmt: skip
 
 
@@ -153,6 +161,9 @@ def working() -> list[Panel]:
         Panel("Workers", "short",
               [(f"sum by (instance) (headgate_workers{{{HERE}}})", "{{instance}}")],
               "Processes that serve."),
+        Panel("Connections", "short",
+              [(f"sum by (instance) (headgate_connections{{{HERE}}})", "{{instance}}")],
+              "Clients that are connected."),
         Panel("Workers that fell", "short",
               [(f"sum by (instance) (increase(headgate_worker_restarts_total{{{HERE}}}{SPAN}))",
                 "{{instance}}")],

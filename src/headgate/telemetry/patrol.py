@@ -5,6 +5,7 @@ patrol.look()              asked by hand, as often as one likes
 with patrol:               or once a second, by a thread
     serve()
 patrol.raised              what is raised, as it stands
+patrol.reading()           a reading that has it, too
 """
 
 from __future__ import annotations
@@ -49,6 +50,10 @@ class Patrol:
     def raised(self) -> list[Alert]:
         """What is raised, as it stands."""
         return self._watchman.raised
+
+    def reading(self) -> Reading:
+        """What the source answers, with what is raised in it."""
+        return {**self._source(), "alerts": self.told}
 
     @property
     def told(self) -> list[AlertReading]:

@@ -15,7 +15,6 @@ from headgate.rules.model.alerts import Alerts
 from headgate.rules.model.condition import SHARES, STATES, TIMES, Condition
 from headgate.telemetry.alerts import SAID, shown
 from headgate.telemetry.bells import runbook
-from headgate.telemetry.signs import OUTCOMES
 
 HEAD = """\
 # The conditions of a rule file as Prometheus has them, over what GET /metrics of the admin shows.
@@ -24,7 +23,6 @@ HEAD = """\
 # What is scraped a few times a minute has nothing to say about less.
 SHORTEST = 60.0
 PLACE = ("job", "instance")
-ALL = f'outcome=~"{"|".join(OUTCOMES)}"'
 FAILED = 'outcome=~"failed_open|failed_closed"'
 DECISIONS = "headgate_decisions_total"
 
@@ -113,7 +111,7 @@ def share(metric: str, *matchers: str) -> Callable[[Condition], str]:
     """A share of all requests by a rule, counted in a metric."""
 
     def say(condition: Condition) -> str:
-        asked = total(condition, DECISIONS, ALL)
+        asked = total(condition, DECISIONS)
         return banded(condition, f"{total(condition, metric, *matchers)}\n/\n{asked}", asked)
 
     return say
