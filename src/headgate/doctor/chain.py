@@ -17,7 +17,7 @@ from headgate.doctor.echo import MARK
 from headgate.doctor.finding import BAD, DOUBT, GOOD, Finding
 from headgate.rules.clients.address import parse, spell
 
-PATIENCE = 5.0
+PATIENCE = 10.0
 LARGEST = 65_536
 # Addresses of documentation, which nobody has.
 FORGED = ("198.51.100.99", "198.51.100.98", "198.51.100.97")

@@ -12,7 +12,7 @@ from headgate.stores.redis.place import Place
 from headgate.stores.redis.wire import Refusal, command
 
 # Seconds for one question, and for all pings together.
-PATIENCE = 2.0
+PATIENCE = 5.0
 PINGS, LONGEST = 50, 1.5
 SECTIONS = ("server", "memory", "persistence", "replication", "cluster")
 # What scripts of limits do to a key, and those of `concurrent` beside that.
