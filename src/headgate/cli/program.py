@@ -18,6 +18,7 @@ COMMANDS = {
     "explain": "headgate.cli.explain.command",
     "doctor": "headgate.cli.doctor.command",
     "replay": "headgate.cli.replay",
+    "suggest": "headgate.cli.suggest",
     "schema": "headgate.cli.schema",
     "gateway": "headgate.cli.gateway",
     "serve": "headgate.cli.serve",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import itertools
 import lzma
 import os
 import sys
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import IO, Any
 
 BLOCK = 1 << 18
+PIECE = 1 << 13
 # How packed files begin, and what unpacks them.
 MAGIC: dict[bytes, Callable[[], Any]] = {
     b"\x1f\x8b": lambda: zlib.decompressobj(31),
@@ -59,18 +61,17 @@ class Source:
         self, block: bytes, raw: Iterator[bytes], make: Callable[[], Any]
     ) -> Iterator[bytes]:
         machine = make()
-        while block:
-            data = machine.decompress(block)
-            if data:
-                yield data
-            # Packed files may be laid end to end, with zeros behind them.
-            block = machine.unused_data.lstrip(b"\0") if machine.eof else b""
-            if block:
-                machine = make()
-                continue
-            block = next(raw, b"")
-            if machine.eof and block:
-                machine = make()
+        for piece in pieces(itertools.chain([block], raw)):
+            rest = piece
+            while rest:
+                if machine.eof:
+                    # Packed files may be laid end to end, with zeros behind them.
+                    rest = rest.lstrip(b"\0")
+                    if not rest:
+                        break
+                    machine = make()
+                yield machine.decompress(rest)
+                rest = machine.unused_data if machine.eof else b""
         if not machine.eof:
             self.flaw = "ends in the middle of what was packed; what came before was read"
 
@@ -80,3 +81,10 @@ class Source:
         while block := read(BLOCK):
             self.seen += len(block)
             yield block
+
+
+def pieces(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """The same in small pieces: where one is damaged, no more than that is lost."""
+    for block in blocks:
+        for at in range(0, len(block), PIECE):
+            yield block[at : at + PIECE]
