@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 HEADS = ("alert", "when", "of", "raised", "cleared", "within", "is")
 
 
-@click.command()
+@click.command(short_help="Say of what rules want somebody to be told.")
 @click.argument("file", type=click.Path(), required=False)
 @click.option("--prometheus", "form", flag_value="prometheus", help="As rules of Prometheus.")
 @click.option("--grafana", "form", flag_value="grafana", help="As a dashboard of Grafana.")

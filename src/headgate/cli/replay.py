@@ -30,7 +30,7 @@ def shared(context: click.Context, option: click.Parameter, said: str) -> float 
     return found
 
 
-@click.command()
+@click.command(short_help="Say what rules would have done, by access logs.")
 @click.argument("logs", nargs=-1, required=True, metavar="LOG...")
 @click.option(
     "--rules", "file", required=True, type=click.Path(), help="The rules that are played to."
@@ -77,8 +77,9 @@ def shared(context: click.Context, option: click.Parameter, said: str) -> float 
 def replay(context: click.Context, /, logs: tuple[str, ...], file: str, **said: Any) -> None:
     """Say what rules would have done to the requests of LOG, or of several; - is standard input.
 
-    Nothing is sent to anybody. Logs may be packed with gzip, bzip2 or xz. Ends with 0, with 1 if
-    --fail-over was exceeded, with 2 if the rules or a log cannot be read.
+    Nothing is sent to anybody. Logs may be packed with gzip, bzip2 or xz.
+
+    Ends with 0, with 1 if --fail-over was exceeded, with 2 if the rules or a log cannot be read.
     """
     files = [file, said["against"]] if said["against"] else [file]
     try:

@@ -49,40 +49,44 @@ def storable(context: click.Context, option: click.Parameter, said: str) -> str:
     return said
 
 
+# The options that all of them have, in the order in which help tells of them.
+OPTIONS = (
+    click.option(
+        "--workers", type=click.IntRange(1, 1000), metavar="N",
+        help="How many processes do the work.",
+    ),
+    click.option(
+        "--store", default="", metavar="URL", callback=storable,
+        help="Keep there what was counted.",
+    ),
+    click.option(
+        "--watch", type=click.FloatRange(0, DAY), default=1.0, show_default=True,
+        metavar="SECONDS", help="Look for new rules so often; 0 for never.",
+    ),
+    click.option(
+        "--drain", type=click.FloatRange(0, DAY), metavar="SECONDS",
+        help="How long what is under way may take at the end.",
+    ),
+    click.option(
+        "--token-file", default="", type=click.Path(),
+        help="Write the admin's token there, and do not say it, if the rules give none.",
+    ),
+    click.option(
+        "--log-format", default="console", show_default=True,
+        type=click.Choice(["console", "json"]),
+        help="Log for people, or each line as an object of JSON.",
+    ),
+    click.option("--quiet", is_flag=True, help=QUIET),
+    click.option(
+        "--json", "plain", is_flag=True,
+        help="Say what is there in one line of JSON on the standard output.",
+    ),
+)  # fmt: skip
+
+
 def options(command: Any) -> Any:
-    """The options that all of them have."""
-    for option in reversed((
-        click.option(
-            "--workers", type=click.IntRange(1, 1000), metavar="N",
-            help="How many processes do the work.",
-        ),
-        click.option(
-            "--store", default="", metavar="URL", callback=storable,
-            help="Keep there what was counted.",
-        ),
-        click.option(
-            "--watch", type=click.FloatRange(0, DAY), default=1.0, show_default=True,
-            metavar="SECONDS", help="Look for new rules so often; 0 for never.",
-        ),
-        click.option(
-            "--drain", type=click.FloatRange(0, DAY), metavar="SECONDS",
-            help="How long what is under way may take at the end.",
-        ),
-        click.option(
-            "--token-file", default="", type=click.Path(),
-            help="Write the admin's token there, and do not say it, if the rules give none.",
-        ),
-        click.option(
-            "--log-format", default="console", show_default=True,
-            type=click.Choice(["console", "json"]),
-            help="Log for people, or each line as an object of JSON.",
-        ),
-        click.option("--quiet", is_flag=True, help=QUIET),
-        click.option(
-            "--json", "plain", is_flag=True,
-            help="Say what is there in one line of JSON on the standard output.",
-        ),
-    )):  # fmt: skip
+    """Give a command the options that all of them have."""
+    for option in reversed(OPTIONS):
         command = option(command)
     return command
 
