@@ -6,6 +6,7 @@ import gzip
 import runpy
 import sys
 import tarfile
+import tomllib
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -40,6 +41,24 @@ def test_what_a_wheel_lacks_or_has_too_much_is_found(
     gone: set[str], more: set[str], said: list[str]
 ) -> None:
     assert [*release.lacking("x.whl", (WHOLE - gone) | more, KNOWN)] == said
+
+
+def test_whatever_stands_in_the_package_is_installed() -> None:
+    told = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    source = ROOT / "src"
+    left = []
+    for path in (source / "headgate").rglob("*"):
+        if path.is_dir() or "__pycache__" in path.parts or path.suffix in (".py", ".so", ".pyc"):
+            continue
+        package = next(one for one in path.parents if (one / "__init__.py").exists())
+        name = ".".join(package.relative_to(source).parts)
+        patterns = [*told["package-data"]["*"], *told["package-data"].get(name, ())]
+        inner = path.relative_to(package)
+        if not any(inner.match(one) and len(inner.parts) == len(Path(one).parts)
+                   for one in patterns):  # fmt: skip
+            left.append(str(path))
+
+    assert left == []
 
 
 def test_two_builds_that_differ_are_found(tmp_path: Path) -> None:
