@@ -46,11 +46,14 @@ html_css_files = ["site.css"]
 html_copy_source = True
 html_show_copyright = False
 html_theme_options: dict[str, Any] = {
-    "light_css_variables": {"color-brand-primary": "#0b5e86", "color-brand-content": "#0b5e86"},
+    "light_css_variables": {
+        "color-brand-primary": "#0b5e86",
+        "color-brand-content": "#0b5e86",
+    },
     "dark_css_variables": {"color-brand-primary": "#6cc0ea", "color-brand-content": "#6cc0ea"},
 }
-pygments_style = "a11y-high-contrast-light"
-pygments_dark_style = "a11y-high-contrast-dark"
+pygments_style = "friendly"
+pygments_dark_style = "github-dark"
 
 BEGIN = """<!doctype html><meta charset="utf-8"><title>Headgate</title>
 <meta http-equiv="refresh" content="0; url=docs/README.html"><a href="docs/README.html">Headgate</a>

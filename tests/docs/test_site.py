@@ -34,7 +34,7 @@ def test_every_page_has_a_place_in_the_contents() -> None:
         for asked in contents.ASKED.finditer(page.read_text()):
             said = asked["entries"].split()
             found = contents.entries(page.read_text(), name.removesuffix(".md"), said)
-            placed |= {f"{one.removeprefix('/')}.md" for one in found}
+            placed |= {f"{one.rpartition('<')[2].strip('/>')}.md" for one in found}
 
     assert {page.relative_to(ROOT).as_posix() for page in PAGES} - placed == set()
     assert [name for name in placed if not (ROOT / name).exists()] == []
@@ -60,10 +60,10 @@ def test_contents_follow_the_links_of_a_page() -> None:
 
 
 def test_contents_may_have_a_heading() -> None:
-    page = "<!-- toctree The project: ../README.md -->"
+    page = "<!-- toctree The project: Readme=../README.md -->"
 
     assert contents.planted(page, "docs/README").splitlines() == [
-        "```{toctree}", ":hidden:", ":caption: The project", "", "/README", "```",
+        "```{toctree}", ":hidden:", ":caption: The project", "", "Readme </README>", "```",
     ]  # fmt: skip
 
 

@@ -4,6 +4,7 @@ A page asks for one with a comment, which plain viewers of Markdown do not show:
 
     <!-- toctree: a.md b/README.md -->      these pages, under each other
     <!-- toctree The project: a.md -->      the same, below a heading
+    <!-- toctree: Readme=../README.md -->   the same, under another name
     <!-- toctree: * -->                     what this page links to, in order; then all beside it
 """
 
@@ -40,8 +41,12 @@ def entries(page: str, docname: str, said: list[str]) -> Iterator[str]:
     """Names of documents, from the top of the tree; a pattern stays one."""
     folder = posixpath.dirname(docname)
     for name in said:
-        names = below(folder, page) if name == "*" else [resolved(folder, name)]
-        yield from ("/" + one.removesuffix(".md") for one in names if one != f"{docname}.md")
+        title, _, target = name.rpartition("=")
+        names = below(folder, page) if target == "*" else [resolved(folder, target)]
+        for one in names:
+            path = "/" + one.removesuffix(".md")
+            if path != f"/{docname}":
+                yield f"{title} <{path}>" if title else path
 
 
 def below(folder: str, page: str) -> list[str]:
