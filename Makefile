@@ -36,7 +36,8 @@ DEMO := $(VENV)/.demo
 TOOLS := $(VENV)/.tools
 SERVERS := $(VENV)/.servers
 SOURCES := pyproject.toml setup.py MANIFEST.in \
-	$(shell find src -name '*.py' -o -name '*.pxd' -o -name '*.lua' -o -name '*.txt' -o -name '*.yaml' -o -name py.typed)
+	$(shell find src -name '*.py' -o -name '*.pxd' -o -name '*.lua' -o -name '*.txt' -o -name '*.yaml' -o -name py.typed \
+	-o -path '*/dashboard/files/*')
 PYTEST := $(VENV)/bin/python -m pytest -n $(JOBS)
 
 # Compiling keeps both cores busy, and pip, apt and mypy only wait or use one: they go side by side, and

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from headgate.rules.model.place import listening
+from headgate.rules.model.rules import Rules
+from headgate.telemetry.survey import blank
 from headgate.workers import admin as module
 from headgate.workers.admin import Admin
 from headgate.workers.doors import doors
@@ -28,6 +30,20 @@ class Office:
 
     async def status(self) -> dict[str, Any]:
         return {"requests": 7}
+
+    async def reading(self) -> Any:
+        return reading()
+
+    async def order(self, order: str, **terms: Any) -> dict[str, Any]:
+        self.deeds.append(f"{order} {terms['key']} at {terms['rule']}")
+        return {"problem": "no rule"} if terms["rule"] == "none" else {"key": terms["key"]}
+
+    async def attempt(self, said: Any) -> tuple[str, ...]:
+        self.deeds.append(f"try {said}")
+        return self.problems
+
+    def listed(self) -> list[dict[str, Any]]:
+        return [{"name": "api", "rule": {}}]
 
     async def reload(self) -> tuple[str, ...]:
         self.deeds.append("reload")
@@ -68,7 +84,9 @@ class Office:
         ("POST /drain", (NEAR, BEARER, "Origin: https://evil.example"), 403, []),
         ("POST /reload", (NEAR, BEARER, "Origin: null"), 403, []),
         # What there is not.
-        ("GET /", (NEAR, BEARER), 404, []),
+        ("GET /nothing", (NEAR, BEARER), 404, []),
+        ("GET /index.html", (NEAR, BEARER), 404, []),
+        ("GET /page.css/../../ring.py", (NEAR, BEARER), 404, []),
         ("GET /drain", (NEAR, BEARER), 404, []),
         ("GET /reload", (NEAR, BEARER), 404, []),
         ("POST /health", (NEAR, BEARER), 404, []),
@@ -83,6 +101,7 @@ class Office:
         ("POST /drain", (NEAR, BEARER, "Content-Length: 1", "Transfer-Encoding: chunked"), 400, []),
         ("POST /drain", (NEAR, BEARER, "Upgrade: websocket", "Connection: upgrade"), 400, []),
         ("POST /drain", (NEAR, BEARER, "X: " + "x" * 9000), 431, []),
+        ("POST /drain", (NEAR, BEARER, "Content-Length: 20000\r\n\r\n" + "x" * 20000), 413, []),
     ],
 )
 def test_only_who_may_ask_is_answered(
@@ -104,6 +123,7 @@ def test_an_answer_is_not_kept_and_not_taken_for_a_page() -> None:
         f"content-length: {len(body)}",
         "cache-control: no-store",
         "x-content-type-options: nosniff",
+        "cross-origin-resource-policy: same-origin",
         "connection: close",
     ]
     assert json.loads(body) == {"requests": 7}
@@ -152,8 +172,15 @@ def test_who_comes_when_too_many_are_there_is_sent_away(monkeypatch: pytest.Monk
     assert talk(Office(), request("GET /health", NEAR)) == ""
 
 
-def request(line: str, *headers: str) -> bytes:
+def request(line: str, *headers: str, body: str = "") -> bytes:
+    if body:
+        return request(line, *headers, f"Content-Length: {len(body)}") + body.encode()
     return "\r\n".join([f"{line} HTTP/1.1", *headers, "", ""]).encode("latin-1")
+
+
+def reading() -> Any:
+    """One in which nothing has happened."""
+    return blank(Rules(), "gateway", 1_000_000)
 
 
 def talk(office: Office, data: bytes) -> str:

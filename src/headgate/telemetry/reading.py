@@ -120,14 +120,25 @@ class ReloadReading(TypedDict):
     failures: int
 
 
+class CutReading(TypedDict):
+    """A key that a rule on trial would have refused, and how often."""
+
+    key: str
+    shadowed: int
+
+
 class TrialReading(TypedDict):
-    """A rule that is tried out beside those in force, and what it would have done so far."""
+    """A rule that is tried out beside those in force, and what it would have done so far, to whom.
+
+    `rule` is what was said of it; it is called `name` as long as no rule in force is.
+    """
 
     rule: dict[str, Any]
     name: str
     since: float
     allowed: int
     shadowed: int
+    keys: list[CutReading]
 
 
 class AlertReading(TypedDict):

@@ -48,6 +48,7 @@ def survey(keeper: Any, serves: str, counters: Counters, docket: Docket) -> Read
     found["top"] = tops(lodge)
     found["refusals"] = docket.latest()
     found["reload"] = reload(keeper)
+    found["trial"] = None if lodge.trial is None else lodge.trial.told()
     found["workers"] = [worker()]
     return found
 

@@ -18,6 +18,7 @@ from headgate.telemetry.reading import (
     RuleReading,
     StoreReading,
     TopReading,
+    TrialReading,
 )
 
 # Numbers of a rule that add up.
@@ -51,7 +52,7 @@ def union(readings: Sequence[Reading]) -> Reading:
         "top": tops(readings),
         "refusals": sorted(refusals, key=lambda one: one["time"], reverse=True)[:LATEST],
         "reload": reload([one["reload"] for one in readings]),
-        "trial": next((one["trial"] for one in readings if one["trial"] is not None), None),
+        "trial": trial([one["trial"] for one in readings if one["trial"] is not None]),
         "alerts": [one for each in readings for one in each["alerts"]],
         "workers": [one for each in readings for one in each["workers"]],
     }
@@ -183,6 +184,24 @@ def reload(several: Sequence[ReloadReading]) -> ReloadReading:
     return {
         **newest, "result": result, "problems": [*problems], "loads": loads, "failures": failures,
     }  # fmt: skip
+
+
+def trial(several: Sequence[TrialReading]) -> TrialReading | None:
+    """The rule that all of them try; who still tries an older one does not count."""
+    if not several:
+        return None
+    since = max(one["since"] for one in several)
+    same = [one for one in several if one["since"] == since]
+    keys: dict[str, int] = {}
+    for cut in (cut for one in same for cut in one["keys"]):
+        keys[cut["key"]] = keys.get(cut["key"], 0) + cut["shadowed"]
+    most = sorted(keys.items(), key=lambda one: (-one[1], one[0]))[:FEW]
+    return {
+        **same[0],
+        "allowed": sum(one["allowed"] for one in same),
+        "shadowed": sum(one["shadowed"] for one in same),
+        "keys": [{"key": key, "shadowed": count} for key, count in most],
+    }
 
 
 def together(values: Sequence[Any]) -> Any:

@@ -100,6 +100,10 @@ class Post:
         silent = hand.up and not answer
         return {"problem": f"worker {hand.pid} did not answer"} if silent else answer
 
+    async def oblige(self, order: str, terms: dict[str, Any]) -> dict[str, Any]:
+        """Have it do something about a rule; what it says to that, if anybody is there."""
+        return {} if self.hand is None else await self.hand.ask(order, ANSWER, terms=terms)
+
     def retire(self) -> None:
         """Have nobody stand there after this one."""
         self._closing = True
@@ -123,7 +127,7 @@ class Post:
         }
 
     async def _call(self) -> Hand:
-        text = self._book.text
+        text, trial = self._book.text, self._book.trial
         hand = self.hand = await Hand.start(self._book, self._slot, self._lines)
         self.failed = not await hand.begin()
         # Not before: how long it took to start says nothing of how long it served.
@@ -131,6 +135,8 @@ class Post:
         if hand.up and text != self._book.text:
             # Others were asked meanwhile. Nobody waits for its answer.
             hand.tell("reload", id=GREETING, text=spelled(self._book.text))
+        if hand.up and trial is not self._book.trial:
+            hand.tell("trial", id=GREETING, terms={"trial": self._book.trial})
         return hand
 
     async def _hold(self, hand: Hand) -> None:
@@ -217,6 +223,21 @@ class Crew:
         if self._book.board is not None:
             recount(one, self._book.board.read())
         return one
+
+    async def oblige(self, order: str, **terms: Any) -> list[dict[str, Any]]:
+        """Have all do something about a rule; what those say who are there."""
+        several = (post.oblige(order, terms) for post in self.posts)
+        return [one for one in await asyncio.gather(*several) if one]
+
+    async def attempt(self, trial: dict[str, Any] | None) -> list[str]:
+        """Have all try a rule, also those who come later; or what keeps them from it."""
+        before, self._book.trial = self._book.trial, trial
+        said = await self.oblige("trial", trial=trial)
+        problems = [one["problem"] for one in said if one.get("problem")]
+        if problems:
+            self._book.trial = before
+            await self.oblige("trial", trial=before)
+        return problems
 
     async def reload(self, text: Text) -> list[dict[str, Any]]:
         """Have all go by this text; what each says to that, if it says anything.

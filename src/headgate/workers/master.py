@@ -35,6 +35,7 @@ from headgate.workers.orders import Orders
 from headgate.workers.origin import Draft
 from headgate.workers.rounds import Rounds
 from headgate.workers.rulebook import Rulebook
+from headgate.workers.steward import Steward
 from headgate.workers.summary import summary
 
 logger = logging.getLogger("headgate.workers")
@@ -194,7 +195,7 @@ class Master:
             if self.orders.token_file:
                 write(os.path.abspath(self.orders.token_file), f"{self._made}\n".encode())
         self.token = admin.token or self._made
-        self.admin = Admin(door, self.token, self)
+        self.admin = Admin(door, self.token, Steward(self))
 
     def _heed(self) -> None:
         deeds = (self._interrupt, self.drain, self._refresh, self._reopen, self._succeed)

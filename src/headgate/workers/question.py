@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
+from typing import Any
+from urllib.parse import parse_qsl
 
 from headgate.wire.parsers import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
-# All of it, with its body: nothing that may be asked takes more.
+# Its head, and its body: nothing that may be asked takes more.
 MOST = 8192
+LARGEST = 16_384
 # Another name of this machine may have been looked up by a page that somebody visits with a
 # browser; these are not looked up by anybody.
 NEAR = re.compile(r"(localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]{1,5})?", re.IGNORECASE)
@@ -23,7 +27,7 @@ class Unclear(Exception):
 
 
 class Question:
-    """A request: its method, its target, and its headers in lower case."""
+    """A request: its method, its target, its headers in lower case, and its body."""
 
     def __init__(self) -> None:
         self._parser = HttpRequestParser(self)
@@ -31,6 +35,7 @@ class Question:
         self.target = ""
         self.whole = False
         self.headers: list[tuple[str, str]] = []
+        self.body = b""
 
     @classmethod
     async def read(cls, reader: asyncio.StreamReader) -> Question:
@@ -42,9 +47,9 @@ class Question:
             size += len(data)
             if not data:
                 raise EOFError
-            if size > MOST:
-                raise Unclear(431)
             question.feed(data)
+            if size - len(question.body) > MOST:
+                raise Unclear(431)
         return question
 
     def feed(self, data: bytes) -> None:
@@ -53,6 +58,8 @@ class Question:
             self._parser.feed_data(data)
         except (HttpParserError, HttpParserUpgrade):
             raise Unclear(400) from None
+        if len(self.body) > LARGEST:
+            raise Unclear(413)
 
     @property
     def near(self) -> bool:
@@ -67,6 +74,46 @@ class Question:
     def has(self, name: str) -> bool:
         """Whether there is such a header."""
         return any(word == name for word, _ in self.headers)
+
+    @property
+    def path(self) -> str:
+        """The target without what stands behind a question mark."""
+        return self.target.partition("?")[0]
+
+    @property
+    def options(self) -> dict[str, str]:
+        """What stands there; of what is said twice, the last."""
+        return dict(parse_qsl(self.target.partition("?")[2], keep_blank_values=True))
+
+    @property
+    def cookies(self) -> dict[str, str]:
+        """The cookies it brings along; of what is there twice, the first."""
+        found: dict[str, str] = {}
+        for word, value in self.headers:
+            for part in value.split(";") if word == "cookie" else ():
+                name, _, said = part.strip().partition("=")
+                found.setdefault(name, said)
+        return found
+
+    def form(self) -> dict[str, str]:
+        """The fields of a form that was sent."""
+        try:
+            return dict(parse_qsl(self.body.decode(), keep_blank_values=True, max_num_fields=20))
+        except ValueError:
+            return {}
+
+    def said(self) -> dict[str, Any]:
+        """The object of JSON that its body is; raises `Unclear` if it is none."""
+        try:
+            said = json.loads(self.body or b"{}")
+        except (ValueError, RecursionError):
+            raise Unclear(400) from None
+        if not isinstance(said, dict):
+            raise Unclear(400)
+        return said
+
+    def on_body(self, part: bytes) -> None:
+        self.body += part
 
     def on_message_begin(self) -> None:
         if self.whole:

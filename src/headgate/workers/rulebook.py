@@ -23,7 +23,7 @@ from headgate.workers.origin import LISTENERS
 
 
 class Rulebook:
-    """The `text` in force, and the terms to `listen` by.
+    """The `text` in force, the terms to `listen` by, and what is on `trial` beside.
 
     `changed` is called when a worker tells of another text. What one worker has signed with the
     `secret`, another knows. All count on the `board`, if there is one.
@@ -40,6 +40,7 @@ class Rulebook:
         self.secret = secret or secrets.token_urlsafe(32)
         # Nothing is lost with a worker of what it has counted there.
         self.board = fresh(orders.serves)
+        self.trial: dict[str, Any] | None = None
 
     def rules(self) -> Rules:
         """The rules in force."""
@@ -53,6 +54,7 @@ class Rulebook:
             "text": spelled(self.text),
             "secret": self.secret,
             "board": "" if self.board is None else self.board.path,
+            "trial": self.trial,
         }
 
     def hear(self, said: list[str]) -> None:

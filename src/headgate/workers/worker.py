@@ -18,6 +18,9 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from headgate.errors import HeadgateError
+from headgate.rules.live.lodge import Lodge
+from headgate.rules.live.standing import lift, stand
+from headgate.rules.live.trial import Trial
 from headgate.rules.watch.sources import Text
 from headgate.workers import journal, rulebook
 from headgate.workers.channel import Channel
@@ -66,6 +69,7 @@ async def serve(line: socket.socket) -> bool:
     sockets = [(one, socket.socket(fileno=number)) for one, some in several for number in some]
     try:
         server = made(orders, origin, sockets, first["secret"], first["board"])
+        await attempt(server.keeper.lodge, first["trial"])
         await server.start()
     except Exception as problem:
         if not isinstance(problem, (HeadgateError, OSError, ValueError)):
@@ -100,6 +104,16 @@ def made(
     from headgate.gateway.gateway import Gateway  # noqa: PLC0415 - as told
 
     return Gateway(origin, **common)
+
+
+async def attempt(lodge: Lodge, trial: Any) -> dict[str, Any]:
+    """Try a rule beside those in force, or none any more."""
+    lodge.attempt(None if trial is None else Trial(trial["rule"], trial["since"]))
+    return {}
+
+
+# What a worker does about a rule, for its master.
+FAVOURS: dict[str, Callable[..., Any]] = {"peek": stand, "reset": lift, "trial": attempt}
 
 
 def teller(channel: Channel) -> Callable[[Text], object]:
@@ -143,6 +157,8 @@ class Duty:
                 self._channel.send(id=said["id"], answer={})
             elif order in ("status", "reading"):
                 self._begin(self._tell(said["id"], order))
+            elif order in FAVOURS:
+                self._begin(self._oblige(said))
             elif order == "reload":
                 self._begin(self._reload(said["id"], rulebook.heard(said["text"])))
             elif order == "reopen":
@@ -177,6 +193,16 @@ class Duty:
         if keeper.watcher is not None and not problem:
             # It may have found newer ones before these were brought, and would not look twice.
             await asyncio.to_thread(keeper.watcher.reload)
+
+    async def _oblige(self, said: dict[str, Any]) -> None:
+        try:
+            answer = await FAVOURS[said["order"]](self._server.keeper.lodge, **said["terms"])
+        except HeadgateError as problem:
+            answer = {"problem": str(problem)}
+        except Exception as problem:
+            logger.exception("%s was not done", said["order"])
+            answer = {"problem": str(problem) or type(problem).__name__}
+        self._channel.send(id=said["id"], answer=answer)
 
     async def _drain(self, grace: float) -> None:
         try:

@@ -18,6 +18,7 @@ from headgate.rules.live.ruling import Ruling
 from headgate.rules.live.shelf import Shelf
 from headgate.rules.live.tally import Tally
 from headgate.rules.live.treasury import REALM, joined
+from headgate.rules.live.trial import Trial
 from headgate.rules.matching.request import Request
 from headgate.rules.model.rules import Rules
 from headgate.rules.model.store import masked
@@ -49,6 +50,8 @@ class Lodge:
         self._awaited = awaited
         self._store = store
         self._shelf = Shelf(store or rules.store, clock, awaited)
+        # The rule that is tried beside them, whichever they are.
+        self.trial: Trial | None = None
         # Those to go by, and those that are asked: none while they are switched off.
         self._ready = Ruleset(rules, self._shelf)
         self.book = self._ready if self._enabled else void(self._ready, self._shelf)
@@ -74,6 +77,23 @@ class Lodge:
                 shelf = Shelf(url, self._own, self._awaited, self._realm)
             self._settle(rules, shelf)
         return rules
+
+    def attempt(self, trial: Trial | None) -> None:
+        """Try a rule beside those in force, whichever they are, or none any more.
+
+        It refuses nobody. Raises, and changes nothing, if it cannot be kept here.
+        """
+        with self._lock:
+            before, self.trial = self.trial, trial
+            try:
+                self._settle(self._ready.rules, self._shelf)
+                if trial is not None and self._ready.trial is not None:
+                    # What would go wrong goes wrong here, and not when a request comes.
+                    self._ready.trial.lane("", "")
+            except BaseException:
+                self.trial = before
+                self._settle(self._ready.rules, self._shelf)
+                raise
 
     @property
     def url(self) -> str:
@@ -191,9 +211,11 @@ class Lodge:
                 ruling.tally.leave()
 
     def _settle(self, rules: Rules, shelf: Shelf) -> None:
-        book = Ruleset(rules, shelf, self._ready.era + 1)
+        book = Ruleset(rules, shelf, self._ready.era + 1, self.trial)
         names = {rule.name for rule in rules.rules}
         self._lay(book)
+        if book.trial is not None:
+            names |= {book.trial.name}
         shelf.keep(names if rules.budget is None else names | {REALM + rules.budget.name}, book.era)
         self._shelf, self._ready = shelf, book
         self._open()
@@ -296,5 +318,5 @@ def warn(said: str) -> None:
 def void(book: Ruleset, shelf: Shelf) -> Ruleset:
     """A ruleset that no request meets; it tells the same of its rules."""
     found = Ruleset(Rules(), shelf, book.era)
-    found.rules, found.version = book.rules, book.version
+    found.rules, found.version, found.trial = book.rules, book.version, book.trial
     return found

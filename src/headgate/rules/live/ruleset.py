@@ -7,6 +7,7 @@ from collections.abc import Callable
 from headgate.rules.live.ferry import Ferry
 from headgate.rules.live.ruling import Ruling
 from headgate.rules.live.shelf import Shelf
+from headgate.rules.live.trial import Trial
 from headgate.rules.live.turnstile import Turnstile
 from headgate.rules.matching.facts import Fact
 from headgate.rules.matching.index import Condition, Index
@@ -23,13 +24,20 @@ LONGEST = 256
 
 
 class Ruleset:
-    """Rules, ready to be asked. `era` tells newer ones from older."""
+    """Rules, ready to be asked. `era` tells newer ones from older.
 
-    def __init__(self, rules: Rules, shelf: Shelf, era: int = 0) -> None:
+    A rule that is on `trial` is met after all others, and is none of `rules` and `rulings`.
+    """
+
+    def __init__(
+        self, rules: Rules, shelf: Shelf, era: int = 0, trial: Trial | None = None
+    ) -> None:
         self.rules = rules
         self.era = era
         self.version = rules.digest
         self.rulings = [Ruling(rule, rules.plans, shelf, era) for rule in rules.rules]
+        self.trial = None if trial is None else trial.ruling(rules, shelf, era)
+        self._all = [*self.rulings, *([] if self.trial is None else [self.trial])]
         # Where the plan of a request stands, if it is not the app that says it.
         self._booked = booked(rules)
         self.plan: Callable[[Request], str] = planned
@@ -40,11 +48,11 @@ class Ruleset:
                 ruling.turnstile = Turnstile(ruling, self.version, self.plan)
         self._index = Index(
             Condition.of(rule.match.conditions, rule.match.exceptions, rule.when)
-            for rule in rules.rules
+            for rule in (ruling.rule for ruling in self._all)
         )
         self._met: dict[tuple[int, ...], tuple[Ruling, ...]] = {}
         # Where only method and path matter, what they meet is remembered as it is found.
-        asked = {fact for rule in rules.rules for fact in facts(rule)}
+        asked = {fact for ruling in self._all for fact in facts(ruling.rule)}
         self._plain = asked <= {"method", "path"}
         self._known: dict[tuple[str, str], tuple[Ruling, ...]] = {}
 
@@ -76,7 +84,7 @@ class Ruleset:
         seen: set[str] = set()
         met: list[Ruling] = []
         for position in positions:
-            ruling = self.rulings[position]
+            ruling = self._all[position]
             if ruling.rule.group not in seen:
                 met.append(ruling)
                 seen |= {ruling.rule.group} - {""}

@@ -67,6 +67,8 @@ class Ruling:
 
     turnstile: Turnstile | None
     ferry: Ferry | None
+    # Who is told of those that would have been refused, while the rule is only tried.
+    trial: Any = None
 
     def __init__(self, rule: Rule, plans: Mapping[str, Any], shelf: Shelf, era: int) -> None:
         self.rule = rule

@@ -289,3 +289,5 @@ def refuse(entry: Entry, ruling: Ruling, key: str, refused: Refusal) -> None:
         entry.refusal = refused
     else:
         entry.shadowed = (*entry.shadowed, ruling.rule)
+        if ruling.trial is not None:
+            ruling.trial.note(key)

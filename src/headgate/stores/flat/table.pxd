@@ -38,6 +38,9 @@ cdef class Table:
     cdef int enter(self) except -1
     cdef void leave(self) noexcept
     cdef list copied(self, long long mark)
+    cpdef list stand(self, key, long long now)
+    @cython.locals(limit=Limit, rows=Rows, decision=Decision, number="long long", start="long long", row="long long", remaining="long long", reset="long long", wait="long long", a="long long", b="long long", c="long long")
+    cdef list each(self, long long mark, long long now)
     cdef int register(self, Memo memo, Decision decision, long long mark, long long cost, long long now, long long patience, long long spend) except -1
     @cython.locals(decision=Decision)
     cdef Decision ask(self, long long mark, long long cost, long long now, long long patience, long long spend)

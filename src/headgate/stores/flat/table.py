@@ -214,6 +214,20 @@ class Table:
             with self.lock:
                 return self.copied(mark)
 
+    def stand(self, key: str, now: int) -> list[Decision]:
+        """How each limit stands by itself, where `peek` tells of the tightest."""
+        mark = self.mark(key)
+        if cython.compiled:
+            with cython.critical_section(self):
+                self.enter()
+                try:
+                    return self.each(mark, now)
+                finally:
+                    self.leave()
+        else:
+            with self.lock:
+                return self.each(mark, now)
+
     def tally(self) -> dict[str, int]:
         """How often a row was given up, or shared, or put back for one who died in the middle.
 
@@ -344,6 +358,28 @@ class Table:
         rows = self.rows
         row = rows.search(mark)
         return [] if row < 0 else [rows.cells[row + n] for n in range(2, rows.stride)]
+
+    def each(self, mark: int, now: int) -> list[Decision]:
+        decisions = []
+        now = self.lift(now)
+        rows = self.rows
+        row = rows.search(mark)
+        if row < 0:
+            row = rows.glance(mark, now)
+        number = 0
+        while number < rows.count:
+            limit = rows.limits[number]
+            decision = Decision.__new__(Decision)
+            decisions.append(decision)
+            start = row + rows.offsets[number]
+            self.never(decision, limit, start, now)
+            remaining, reset = decision.remaining, decision.reset
+            if limit.most > 0:
+                wait, _, _, a, b, c = limit.look(rows.cells, start, now, now, 1, 0)
+                wait = limit.date(now, wait, 0)
+                decision.fill(1 if wait > 0 else 0, limit.limit, remaining, wait, reset, limit)
+            number += 1
+        return decisions
 
     def register(
         self,

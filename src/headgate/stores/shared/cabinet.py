@@ -62,6 +62,10 @@ class Cabinet:
         """What `take` would answer; nothing is spent."""
         return self.drawer(key).peek(key, cost, now)
 
+    def stand(self, key: str, now: int) -> list[Decision]:
+        """How each limit stands by itself, where `peek` tells of the tightest."""
+        return self.drawer(key).stand(key, now)
+
     def book(self, key: str, cost: int, now: int, patience: int) -> tuple[Decision, Memo]:
         """`take`, and a memo of the key's state before and after it, for `release`."""
         return self.drawer(key).book(key, cost, now, patience)
