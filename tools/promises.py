@@ -30,8 +30,9 @@ USES = {
     "redis": "from headgate.stores.redis.wire import reader; reader()",
     "retry": "from headgate import RetryBudget; RetryBudget() | RetryBudget()",
 }
-# Its parts wrap what the user hands in, so there is nothing to import but what needs nothing.
+# What wraps what the user hands in, or does without, has nothing to import but what needs nothing.
 HANDED = {
+    "dashboard": ("headgate.dashboard.charts",),
     "aiohttp": ("headgate.adapters.outgoing.aiohttp",),
     "httpx": ("headgate.adapters.outgoing.httpx",),
 }
