@@ -1,4 +1,4 @@
-"""Write the references of rules and of the command line from the model and the commands.
+"""Write the references of rules, metrics and the command line from the model and the commands.
 
     python tools/reference.py            refresh the pages
     python tools/reference.py --check    fail if a page says something else than what there is
@@ -40,10 +40,13 @@ from headgate.rules.model.table import kind
 from headgate.rules.model.terms import Terms
 from headgate.rules.model.trust import Trust
 from headgate.rules.model.upstream import Assurance, Health, Retries, Upstream
+from headgate.telemetry.names import FAMILIES
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "rules.md"
 COMMANDS = ROOT / "docs" / "reference" / "command-line.md"
+METRICS = ROOT / "docs" / "reference" / "metrics.md"
+LISTED = re.compile(r"<!-- metrics -->\n.*?<!-- end of metrics -->", re.DOTALL)
 ASKED = re.compile(r"<!-- fields: (\w+) -->\n.*?<!-- end of fields -->", re.DOTALL)
 TABLES: dict[str, type] = {
     cls.__name__: cls
@@ -63,6 +66,7 @@ def main(arguments: list[str]) -> int:
     for page, fresh, nouns in (
         (PAGE, refreshed, "fields"),
         (COMMANDS, commands.refreshed, "commands"),
+        (METRICS, measured, "metrics"),
     ):
         text = page.read_text()
         if text == fresh(text):
@@ -78,6 +82,22 @@ def main(arguments: list[str]) -> int:
 def refreshed(page: str) -> str:
     """The page with today's fields in it."""
     return ASKED.sub(lambda match: included(match[1]), page)
+
+
+def measured(page: str) -> str:
+    """The page with all metrics in it."""
+    return LISTED.sub(lambda _: listed(), page)
+
+
+def listed() -> str:
+    """All metrics, between their comments."""
+    rows = [
+        f"| `{one.title}` | {one.kind} | {', '.join(f'`{label}`' for label in one.labels)} "
+        f"| {one.says} |"
+        for one in FAMILIES
+    ]
+    head = "| metric | is a | labels | tells |\n| --- | --- | --- | --- |\n"
+    return "<!-- metrics -->\n" + head + "\n".join(rows) + "\n<!-- end of metrics -->"
 
 
 def included(name: str) -> str:

@@ -27,7 +27,9 @@ cdef class Top:
     @cython.locals(cells="long long*", last="long long", place="long long", found="long long")
     cdef long long seek(self, long long mark) noexcept
     @cython.locals(at="long long", cells="long long*")
-    cdef int64_t enter(self, long long mark, key) except -1
+    cdef int64_t enter(self, long long mark) except -1
+    @cython.locals(at="long long")
+    cdef int64_t name(self, long long mark, key) except -1
     @cython.locals(
         old="long long*", fresh="long long*", count="long long", place="long long",
         at="long long", to="long long", spot="long long", names=list,

@@ -55,8 +55,8 @@ class Heavy(NamedTuple):
 class Top:
     """The keys that ask most; `total` is how often anybody has asked.
 
-    Nobody who is not there has asked more than `least` times, which is at most one part in `size`
-    of all.
+    Nobody who is not there has asked more than once more than `least` times, which is at most one
+    part in `size` of all.
     """
 
     __slots__ = ("cells", "count", "keys", "least", "most", "room", "total", "view")
@@ -94,13 +94,15 @@ class Top:
         return [
             Heavy(keys[place], cells[at + A], cells[at + E], cells[at + R])
             for place, at in enumerate(range(0, room * W, W))
-            if cells[at] != 0
+            if cells[at] != 0 and keys[place] is not None
         ]
 
     def add(self, mark: int, key: str, refused: int) -> None:
         at = self.seek(mark)
         if self.cells[at] == 0:
-            at = self.enter(mark, key)
+            at = self.enter(mark)
+        if self.keys[at // W] is None and (self.least == 0 or self.cells[at + A] > self.least):
+            at = self.name(mark, key)
         cells = self.cells
         cells[at + A] += 1
         cells[at + R] += refused
@@ -115,9 +117,18 @@ class Top:
             place = (place + 1) & last
         return place * W
 
-    def enter(self, mark: int, key: str) -> int:
-        # A cell for a key that has none. What is long is noted by its digest.
+    def name(self, mark: int, key: str) -> int:
+        # Keep the key itself, or its digest if it is long. Where most ask but once, it is not kept
+        # at once: to let go of so many takes longer than to count them.
         name = key if len(key) <= LONGEST else tidy(key)
+        at = self.seek(mark)
+        if self.cells[at] == 0:
+            at = self.enter(mark)
+        self.keys[at // W] = name
+        return at
+
+    def enter(self, mark: int) -> int:
+        # A cell for a key that has none.
         if self.count >= self.most:
             self.rebuild(self.room, self.median())
         elif self.count * 2 >= self.room:
@@ -128,7 +139,6 @@ class Top:
         cells[at + A] = self.least
         cells[at + E] = self.least
         cells[at + R] = 0
-        self.keys[at // W] = name
         self.count += 1
         return at
 
