@@ -17,7 +17,7 @@ from headgate.adapters.django.decorator import limit as django_limit
 from headgate.adapters.django.desk import desk, enable, reset
 from headgate.adapters.fastapi import configure, limited
 from headgate.adapters.flask import Headgate, limit
-from headgate.rules.live import lodge
+from headgate.rules.live import switch
 from headgate.rules.live.gatekeeper import AsyncGatekeeper, Gatekeeper
 from headgate.rules.model.rule import Rule
 from headgate.rules.model.rules import Rules
@@ -32,9 +32,9 @@ WAYS = pytest.mark.parametrize("way", ["wsgi", "asgi"])
 @pytest.fixture(autouse=True)
 def unheard() -> Iterator[None]:
     """Nobody has heard of a switch yet."""
-    lodge.warn.cache_clear()
+    switch.warn.cache_clear()
     yield
-    lodge.warn.cache_clear()
+    switch.warn.cache_clear()
 
 
 def flask() -> Flask:

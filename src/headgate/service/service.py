@@ -72,7 +72,8 @@ class Service:
         self.keeper = AsyncGatekeeper(source, store, clock)
         self.clock = self.keeper.lodge.clock
         self._counters = Counters(pinned(board))
-        self._docket = self.keeper.lodge.docket = Docket(self.clock)
+        self._docket = Docket(self.clock)
+        self.keeper.lodge.attend(self._docket)
         self._counters.furnish(self.keeper.lodge)
         self._source, self._watch, self._sockets = source, watch, sockets
         self._spare = secret or secrets.token_urlsafe(32)

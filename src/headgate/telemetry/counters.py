@@ -52,7 +52,7 @@ class Counters:
     def attend(self) -> None:
         """Have stores on servers tell how long they take, as soon as there are any."""
         for lodge in self._lodges:
-            watch = lodge.watch
+            watch = lodge.shelf.watch
             if watch is not None and watch.meter is None:
                 watch.meter = self.meter(STORE, CHECKS)
 

@@ -85,7 +85,7 @@ def rules(lodge: Any) -> dict[str, RuleReading]:
 
 def watched(found: StoreReading, lodge: Any) -> None:
     """Say how the store is doing."""
-    watch, hold = lodge.watch, lodge.hold
+    watch, hold = lodge.shelf.watch, lodge.shelf.hold()
     if watch is not None:
         found["degraded"] = watch.failing
         found["degraded_seconds"] = watch.dark(lodge.clock.now()) / MILLION

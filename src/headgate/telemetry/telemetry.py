@@ -64,9 +64,8 @@ class Telemetry:
         self._counters = Counters(chosen(board, keeper.lodge.url))
         self._counters.furnish(keeper.lodge)
         self._docket = Docket(keeper.lodge.clock)
-        for lodge in keeper.lodge.lodges:
-            lodge.docket = self._docket
-            lodge.turn(keeper.lodge.clock.now())
+        keeper.lodge.attend(self._docket)
+        keeper.lodge.turn(keeper.lodge.clock.now())
         self._listeners: tuple[Listener, ...] = ()
         self._span = 0.0
         self._seen = 0

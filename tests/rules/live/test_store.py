@@ -14,7 +14,7 @@ import pytest
 from headgate import MemoryStore, MissingExtra, StoreUnavailable
 from headgate.adapters.annex import Annex, Terms
 from headgate.errors import RulesError
-from headgate.rules.live import lodge
+from headgate.rules.live import switch
 from headgate.rules.live.gatekeeper import AsyncGatekeeper, Gatekeeper
 from headgate.rules.matching.request import Request
 from headgate.rules.model.rule import Rule
@@ -43,9 +43,9 @@ OVER = Rules([Rule("api", limit="1/day")])
 @pytest.fixture(autouse=True)
 def unheard() -> Iterator[None]:
     """Nobody has heard of a switch yet."""
-    lodge.warn.cache_clear()
+    switch.warn.cache_clear()
     yield
-    lodge.warn.cache_clear()
+    switch.warn.cache_clear()
 
 
 @KINDS

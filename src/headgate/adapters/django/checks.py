@@ -15,8 +15,8 @@ from django.core.exceptions import ImproperlyConfigured
 from headgate.adapters.django.desk import named, said
 from headgate.errors import HeadgateError
 from headgate.rules.live.gatekeeper import AsyncGatekeeper, Gatekeeper
-from headgate.rules.live.lodge import switched
 from headgate.rules.live.shelf import sound
+from headgate.rules.live.switch import switched
 from headgate.rules.model.rules import Rules
 from headgate.rules.watch.sources import FileRules, reach
 

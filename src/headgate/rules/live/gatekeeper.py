@@ -62,8 +62,8 @@ class Gatekeeper:
     ) -> None:
         self.lodge = Lodge(rules, store, clock, awaited=False)
         self.watcher = Watcher(self, rules, watch).start() if watch else None
-        clock = self.lodge.clock
-        self._hands = Hands(clock.sleep, lambda slot: slot.__enter__(), clock.now)
+        hold = lambda slot: slot.__enter__()  # noqa: E731 - said once
+        self._hands = Hands(self.lodge.clock.sleep, hold, self.lodge.clock.now)
 
     enabled = property(asked, switch)
 
@@ -86,9 +86,7 @@ class Gatekeeper:
         else:
             entry = Entry(book.version, request)
             drive(enter(entry, rulings, book.plan, self._hands), perform)
-        if self.lodge.docket is not None:
-            self.lodge.note(request, entry)
-        return self.lodge.tell(entry) if self.lodge.listeners else entry
+        return self.lodge.end(request, entry) if self.lodge.heeded else entry
 
     def leave(
         self, entry: Entry, status: int = 200, header: Header = nothing, size: int = 0
@@ -145,8 +143,7 @@ class AsyncGatekeeper:
     ) -> None:
         self.lodge = Lodge(rules, store, clock, awaited=True)
         self.watcher = Watcher(self, rules, watch).start() if watch else None
-        clock = self.lodge.clock
-        self._hands = Hands(clock.asleep, awaitable, clock.now)
+        self._hands = Hands(self.lodge.clock.asleep, awaitable, self.lodge.clock.now)
 
     enabled = property(asked, switch)
 
@@ -180,9 +177,7 @@ class AsyncGatekeeper:
             return self._visit(book, rulings, request)
         else:
             entry = Entry(book.version)
-        if self.lodge.docket is not None:
-            self.lodge.note(request, entry)
-        return self.lodge.tell(entry) if self.lodge.listeners else entry
+        return self.lodge.end(request, entry) if self.lodge.heeded else entry
 
     async def leave(
         self, entry: Entry, status: int = 200, header: Header = nothing, size: int = 0
@@ -215,14 +210,11 @@ class AsyncGatekeeper:
     async def _visit(self, book: Ruleset, rulings: tuple[Ruling, ...], request: Request) -> Entry:
         entry = Entry(book.version, request)
         await adrive(enter(entry, rulings, book.plan, self._hands), aperform)
-        if self.lodge.docket is not None:
-            self.lodge.note(request, entry)
-        return self.lodge.tell(entry) if self.lodge.listeners else entry
+        return self.lodge.end(request, entry) if self.lodge.heeded else entry
 
     async def _sail(self, ferry: Ferry, request: Request) -> Entry:
         entry = await ferry.enter(request)
-        self.lodge.note(request, entry)
-        return entry
+        return self.lodge.end(request, entry)
 
     async def close(self) -> None:
         """Look for new rules no more, and close the connections to the store, if there are any."""

@@ -6,16 +6,16 @@ import logging
 import os
 import threading
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from headgate.budgets.budget import Budget
 from headgate.clock import Clock, SystemClock
 from headgate.fork import follow
 from headgate.rules.live.entry import Entry
-from headgate.rules.live.ruleset import Ruleset
+from headgate.rules.live.ruleset import Ruleset, void
 from headgate.rules.live.ruling import Ruling
 from headgate.rules.live.shelf import Shelf
+from headgate.rules.live.switch import switched
 from headgate.rules.live.tally import Tally
 from headgate.rules.live.treasury import REALM, joined
 from headgate.rules.live.trial import Trial
@@ -28,11 +28,6 @@ logger = logging.getLogger("headgate")
 
 # Before the names of rules at views, where a store keeps what they count.
 WING = "view:"
-
-# The variable that switches all gatekeepers off, and its words.
-SWITCH = "HEADGATE_ENABLED"
-ON = ("", "1", "true", "yes", "on")
-OFF = ("0", "false", "no", "off")
 
 Listener = Callable[[Entry], object]
 # Rules themselves, or where they stand: a file, the URL of a server, or `RedisRules`.
@@ -56,6 +51,8 @@ class Lodge:
         self._ready = Ruleset(rules, self._shelf)
         self.book = self._ready if self._enabled else void(self._ready, self._shelf)
         self.listeners: tuple[Listener, ...] = ()
+        # Whether anybody is told of a decision.
+        self.heeded = False
         # Where refused requests are entered, if anybody wants to look at them.
         self.docket: Any = None
         # Others whose rules stand at views: who listens here hears of theirs as well.
@@ -101,14 +98,9 @@ class Lodge:
         return self._shelf.url
 
     @property
-    def watch(self) -> Any:
-        """How the store is doing, if it is on a server and was asked before; else None."""
-        return self._shelf.watch
-
-    @property
-    def hold(self) -> tuple[int, int, int] | None:
-        """How many keys the store in memory holds, could hold, and gave up; None if it is not."""
-        return self._shelf.hold()
+    def shelf(self) -> Shelf:
+        """What is alive of the rules, on one store."""
+        return self._shelf
 
     @property
     def era(self) -> int:
@@ -158,6 +150,7 @@ class Lodge:
     def listen(self, listener: Listener) -> Listener:
         """Call `listener(entry)` after each decision; what it raises is only logged."""
         self.listeners = (*self.listeners, listener)
+        self.heeded = True
         for wing in self._wings:
             wing.listen(listener)
         return listener
@@ -169,6 +162,7 @@ class Lodge:
         rules of the same name are not the same.
         """
         wing.listeners = (*wing.listeners, *self.listeners)
+        wing.attend(self.docket)
         wing._realm = wing._shelf.realm = WING
         if self._place is not None:
             wing.furnish(self._place)
@@ -248,10 +242,17 @@ class Lodge:
 
         vars(book)["find"] = find
 
-    def note(self, request: Request, entry: Entry) -> None:
-        """Enter a request where those are looked at that were refused, if it was."""
-        if entry.refusal is not None or entry.shadowed:
+    def attend(self, docket: Any) -> None:
+        """Have refused requests entered in a docket from now on, at views too."""
+        for lodge in self.lodges:
+            lodge.docket = docket
+            lodge.heeded = docket is not None or bool(lodge.listeners)
+
+    def end(self, request: Request, entry: Entry) -> Entry:
+        """A request is decided: all who are to know are told; answers the entry."""
+        if self.docket is not None and (entry.refusal is not None or entry.shadowed):
             self.docket.enter(request, entry)
+        return self.tell(entry)
 
     def tell(self, entry: Entry) -> Entry:
         """Let those who listen know; answers the entry."""
@@ -296,27 +297,3 @@ def read(source: Source) -> Rules:
         return place.load()
     finally:
         place.close()
-
-
-def switched() -> bool:
-    """Whether the environment will have rules asked at all."""
-    said = os.environ.get(SWITCH, "")
-    word = said.strip().lower()
-    if word not in (*ON, *OFF):
-        raise ValueError(f"{SWITCH} is 1, true, yes or on, or 0, false, no or off, not {said!r}")
-    if word in OFF:
-        warn(said)
-    return word in ON
-
-
-@cache
-def warn(said: str) -> None:
-    """Have everybody know, once."""
-    logger.warning("%s=%s: no rule is asked, and every request is let in", SWITCH, said)
-
-
-def void(book: Ruleset, shelf: Shelf) -> Ruleset:
-    """A ruleset that no request meets; it tells the same of its rules."""
-    found = Ruleset(Rules(), shelf, book.era)
-    found.rules, found.version, found.trial = book.rules, book.version, book.trial
-    return found

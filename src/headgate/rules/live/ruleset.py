@@ -119,3 +119,10 @@ def booked(rules: Rules) -> Callable[[Request], str] | None:
 def planned(request: Request) -> str:
     """The plan, as the app says it or the rules say where it stands."""
     return request.plan
+
+
+def void(book: Ruleset, shelf: Shelf) -> Ruleset:
+    """A ruleset that no request meets; it tells the same of its rules."""
+    found = Ruleset(Rules(), shelf, book.era)
+    found.rules, found.version, found.trial = book.rules, book.version, book.trial
+    return found

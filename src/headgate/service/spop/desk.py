@@ -127,7 +127,8 @@ class Desk:
         return taken(rule, found)
 
     async def _take(self, rule: str, found: Awaitable[Decision]) -> Verdict:
-        return taken(rule, await found)
+        decision = await found
+        return taken(rule, decision)
 
     async def settle(self, found: Awaitable[Verdict]) -> Verdict:
         """The verdict, whatever goes wrong on the way to it."""
