@@ -167,6 +167,7 @@ def test_for_machines_every_line_of_its_log_is_json() -> None:
     assert [told["started"][word] for word in ("serves", "workers")] == ["gateway", 2]
     assert len(told["token"]["admin_token"]) == 43
     assert (told["refused"]["decision"], told["refused"]["rule"]) == (decision, "shut")
+    assert told["refused"]["message"] == "refused by shut: denied"
     assert told["refused"]["pid"] != told["started"]["pid"] == process.pid
     assert any(line["message"].startswith("each of 2 workers counts") for line in lines)
 

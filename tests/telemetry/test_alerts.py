@@ -198,7 +198,7 @@ SEEN: dict[str, tuple[dict[str, Any], dict[str, Any], float, str]] = {
         {"workers": [{**WORKER, "restarts": 2}]},
         {},
         2.0,
-        "x: 2 workers fell (raised at 1)",
+        "x: workers that fell: 2 (raised at 1)",
     ),
 }
 

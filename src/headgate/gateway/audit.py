@@ -79,7 +79,10 @@ class Audit:
     def _put(self, said: dict[str, Any]) -> None:
         line = json.dumps(said)
         if self._file is None:
-            logger.info("%s", line, extra={"fields": {"event": "refused", **said}})
+            # Where lines are JSON anyway, there is no other in it.
+            short = f"refused by {said['rule']}: {said['kind']}"
+            fields = {"event": "refused", **said}
+            logger.info("%s", line, extra={"fields": fields, "said": short})
             return
         try:
             self._file.write(line + "\n")

@@ -74,7 +74,7 @@ SAID = {
     "errors": "{} of the answers are errors",
     "funds": "{} of the requests run out of their budget midway",
     "reload": "newer rules are bad, or cannot be read",
-    "restarts": "{} workers fell",
+    "restarts": "workers that fell: {}",
 }
 
 

@@ -30,7 +30,9 @@ from headgate.rules.live.entry import Entry
 logger = logging.getLogger("headgate.refusals")
 
 # What every record has; all else was put there by whoever wrote it.
-USUAL = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "fields"}
+USUAL = frozenset(vars(logging.makeLogRecord({}))) | {
+    "message", "asctime", "taskName", "fields", "said",
+}  # fmt: skip
 # Of a key or a path, this much is written.
 LONGEST = 200
 KEYS = ("hashed", "plain", "none")
@@ -40,6 +42,7 @@ class Lines(logging.Formatter):
     """Each record as one line of JSON.
 
     What stands in `extra={"fields": {...}}` of a record is told, and any other extra that it has.
+    `extra={"said": ...}` is the message, for a record whose own is JSON already.
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -49,7 +52,7 @@ class Lines(logging.Formatter):
             "level": record.levelname.lower(),
             "logger": record.name,
             "pid": record.process or os.getpid(),
-            "message": record.getMessage(),
+            "message": getattr(record, "said", None) or record.getMessage(),
         }
         told = {word: one for word, one in vars(record).items() if word not in USUAL}
         told |= getattr(record, "fields", {})

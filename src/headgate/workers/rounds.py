@@ -49,8 +49,9 @@ class Rounds:
 
     def close(self) -> None:
         """Tell nobody any more."""
-        if self._patrol is not None:
-            self._patrol.close()
+        if self._patrol is None:
+            return
+        self._patrol.close()
 
     async def _look(self) -> None:
         terms = self._office.rules.alerts
