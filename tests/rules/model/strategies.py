@@ -214,6 +214,28 @@ def apart(listeners: Any) -> bool:
     return len({*fixed}) == len(fixed)
 
 
+WATCHED = {
+    "refused": optional(
+        above=st.sampled_from(["20%", "12.5 %"]), least=st.integers(1, 9), after=DURATIONS
+    ),
+    "queue": optional(above=st.floats(1, 10**6), calm=DURATIONS),
+    "latency": optional(above=DURATIONS, quantile=st.just("99.9%"), route=listed(WORDS)),
+    "breaker": optional(severity=st.sampled_from(["info", "critical"])),
+}
+
+
+@st.composite
+def alerts(draw: st.DrawFn) -> Any:
+    """Of what somebody is told: a list, or a mapping with more."""
+    found = []
+    for name in draw(st.lists(NAMES, max_size=3, unique=True)):
+        when = draw(st.sampled_from([*WATCHED]))
+        found.append({"name": name, "when": when, **draw(WATCHED[when])})
+    # Whatever followed its host would be printed as a secret is.
+    notify = {"log": "none", "webhook": "https://hooks.example"}
+    return draw(st.sampled_from([found, {"conditions": found, "notify": notify}, {}]))
+
+
 @st.composite
 def files(draw: st.DrawFn) -> Plain:
     """A whole file."""
@@ -233,5 +255,6 @@ def files(draw: st.DrawFn) -> Plain:
         plan=FACTS,
         plans=st.dictionaries(NAMES, plans, max_size=2),
         gateway=gateways(),
+        alerts=alerts(),
     )
     return {**plain, **draw(top)}
