@@ -19,7 +19,6 @@ from headgate.rules.documents.document import read as document
 from headgate.rules.model.rules import Rules
 from headgate.rules.model.store import masked
 from headgate.rules.review.lint import warnings
-from headgate.service.rls.domains import load
 
 # Where nobody looks on, lines are as long as they need to be.
 ENDLESS = 1000
@@ -42,7 +41,9 @@ class Found(NamedTuple):
 def read(file: str) -> Found:
     """The rules of a file; raises `RulesError` with all that is wrong, in those it names too."""
     rules = Rules.load(file)
-    if rules.service is not None:
+    if rules.service is not None and rules.service.ratelimit.files:
+        from headgate.service.rls.domains import load  # noqa: PLC0415 - it brings protobuf along
+
         load(rules.service.ratelimit.files)
     with open(file, "rb") as opened:
         written = document(opened.read(), format_of(file), file)

@@ -12,7 +12,6 @@ from headgate.rules.documents.document import Document, format_of, read
 from headgate.rules.model.listen import Listen
 from headgate.rules.model.rules import Rules
 from headgate.rules.review.lint import warnings
-from headgate.service.rls.domains import load
 
 # A secret with fewer different signs is a pattern, and so is one with such a word in it.
 FEWEST = 8
@@ -42,7 +41,9 @@ def sheet(file: str) -> Sheet:
     """A rule file as it is."""
     try:
         rules = Rules.load(file)
-        if rules.service is not None:
+        if rules.service is not None and rules.service.ratelimit.files:
+            from headgate.service.rls.domains import load  # noqa: PLC0415 - it brings protobuf along
+
             load(rules.service.ratelimit.files)
         with open(file, "rb") as opened:
             text = opened.read()
