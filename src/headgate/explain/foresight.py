@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from headgate.adapters.http.herald import Herald
-from headgate.decision import ENDLESS, UNKNOWN, Decision
+from headgate.decision import ENDLESS, Decision
 from headgate.drive import Flow, drive
 from headgate.errors import StoreUnavailable
 from headgate.explain import words
@@ -41,6 +41,8 @@ from headgate.rules.live.visit import refuse
 from headgate.rules.matching.request import Request
 from headgate.rules.model.store import masked
 
+# Why a decision is no where nobody could be asked.
+LOST = "unavailable"
 Keeper = Gatekeeper | AsyncGatekeeper
 Later = list[tuple[Ruling, Lane | None, Opinion]]
 
@@ -137,7 +139,7 @@ def look(entry: Entry, ruling: Ruling, lane: Lane, found: Opinion) -> Flow[None]
     pends = ruling.fee.pends(request)
     stand(found, decision, 0 if pends else cost)
     wait = decision.retry_after
-    waits = not decision and decision.why != UNKNOWN and 0.0 < wait <= ruling.wait(key)
+    waits = not decision and decision.reason != LOST and 0.0 < wait <= ruling.wait(key)
     if waits and not pends:
         found.outcome, found.after = DELAYED, 0
         told = Decision(True, decision.limit, 0, wait, decision.reset_after, decision.rule)
@@ -158,7 +160,7 @@ def look(entry: Entry, ruling: Ruling, lane: Lane, found: Opinion) -> Flow[None]
 def stand(found: Opinion, decision: Decision, cost: int) -> None:
     """Take note of how the limit stands that a decision tells of."""
     found.degraded = decision.degraded
-    if decision.why == UNKNOWN or decision.limit >= ENDLESS:
+    if decision.reason == LOST or decision.limit >= ENDLESS:
         return
     found.policy, found.limit = decision.rule, decision.limit
     found.before = decision.remaining
@@ -229,7 +231,7 @@ def decline(entry: Entry, ruling: Ruling, found: Opinion, refused: Refusal) -> N
 def paid(one: Pass, found: Opinion) -> None:
     """Take note of what was decided in earnest."""
     decision = one.decision
-    if decision.why != UNKNOWN and decision.limit < ENDLESS:
+    if decision.reason != LOST and decision.limit < ENDLESS:
         found.policy, found.limit = decision.rule, decision.limit
         found.after, found.reset = decision.remaining, decision.reset_after
 
