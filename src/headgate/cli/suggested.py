@@ -68,7 +68,6 @@ def nearest(options: list[dict[str, Any]], best: dict[str, Any]) -> list[dict[st
 
 def knee(console: Any, say: Say, found: dict[str, Any]) -> None:
     """How many at once, and whether to rely on it."""
-    say("")
     rows: list[Row] = [
         (
             [f"{one['concurrency']:.4g}"],
@@ -79,7 +78,7 @@ def knee(console: Any, say: Say, found: dict[str, Any]) -> None:
     ]
     if rows:
         draw(console, ("at once", "a second", "ms each"), rows)
-        say("")
+    say("")
     if found["concurrency"] is not None:
         say(
             f"the knee is at {found['concurrency']:g} at once (two lines; Kneedle says "

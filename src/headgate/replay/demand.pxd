@@ -3,7 +3,6 @@ cimport cython
 cdef long long WINDOWS
 cdef tuple WIDTHS
 cdef long long MOST_RATES
-cdef long long DEEPEST
 cdef long long LONGEST
 
 

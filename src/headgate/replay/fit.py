@@ -150,6 +150,8 @@ def wanted(*books: Rules) -> frozenset[str]:
         said |= {book.plan} - {"", "plan"}
         for fact in map(Fact.parse, said):
             found.add(named(fact))
+        if any(rule.counts is not None or rule.concurrent for rule in book.rules):
+            found.add(NAMES[STATUS])
         if any(cost.later for rule in book.rules for cost in rule.cost):
             found.add(NAMES[SIZE])
         if book.client.trusted_proxies or book.client.trusted_hops:

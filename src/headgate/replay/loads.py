@@ -79,7 +79,7 @@ def objects(text: str) -> Iterator[dict[str, Any]]:
 def table(text: str) -> Iterator[dict[str, Any]]:
     """The rows of CSV, whose first line has the names."""
     for row in csv.DictReader(io.StringIO(text)):
-        yield {str(word).strip().lower(): value for word, value in row.items()}
+        yield {word.strip().lower(): value for word, value in row.items() if word is not None}
 
 
 def pointed(row: dict[str, Any]) -> Point | None:

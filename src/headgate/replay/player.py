@@ -139,7 +139,7 @@ class Player:
 
     def settle(self, hit: Hit, rule: str, key: str, outcome: int) -> None:
         """Take note of what became of a request as a whole."""
-        self.total.add(hit.at, "", outcome)
+        self.total.sum(hit.at, outcome)
         if self.told is not None:
             self.told(hit, rule, key)
 

@@ -41,7 +41,7 @@ QUOTE = 34
 ESCAPE = 92
 MOST = 64
 # What is always read.
-CORE = frozenset({TIME, REQUEST, METHOD, TARGET, QUERY, PEER, STATUS, TOOK})
+CORE = frozenset({TIME, REQUEST, METHOD, TARGET, QUERY, PEER, TOOK})
 # What a log writes for nothing.
 NOTHING = b"-"
 
@@ -69,6 +69,9 @@ class Scanner:
         if not any(piece.kind == PEER for piece in pieces):
             # Then what proxies said is all there is to know of a client.
             pieces = [needed(piece, wanted, FORWARDED) for piece in template.pieces]
+        while wanted is not None and pieces[-1].kind == SKIP:
+            # What stands behind all that is wanted is not looked at.
+            pieces.pop()
         if len(pieces) > MOST:
             raise ValueError(f"format: a line has at most {MOST} values, not {len(pieces)}")
         self.count = len(pieces)

@@ -6,7 +6,6 @@ cdef long long DELAYED
 cdef long long REFUSED
 cdef long long SHADOWED
 cdef long long MILLION
-cdef tuple WIDTHS
 cdef long long MOST_PARTS
 cdef long long CHARTED
 
@@ -61,6 +60,8 @@ cdef class Score:
     cdef readonly Timeline timeline
     @cython.locals(part=Part, count=Count, known="long long")
     cpdef int64_t add(self, long long moment, key, long long outcome) except -1
+    @cython.locals(part=Part)
+    cpdef sum(self, long long moment, long long outcome)
     cdef mark(self, long long moment, Count count, Part part, long long outcome)
     @cython.locals(width="long long", when=dict, at="long long")
     cdef chart(self, long long moment, Count count)

@@ -149,6 +149,24 @@ class Score:
         known = len(self.keys) + self.forgotten
         return known if known >= self.room else 0
 
+    def sum(self, moment: int, outcome: int) -> None:
+        """Count one request, whoever asked."""
+        part = self.timeline.part(moment)
+        self.asked += 1
+        part.asked += 1
+        if outcome == ALLOWED:
+            self.allowed += 1
+        elif outcome == DELAYED:
+            self.delayed += 1
+            part.delayed += 1
+        elif outcome == REFUSED:
+            self.refused += 1
+            part.refused += 1
+        else:
+            self.allowed += 1
+            self.shadowed += 1
+            part.shadowed += 1
+
     def mark(self, moment: int, count: Count, part: Part, outcome: int) -> None:
         if outcome == DELAYED:
             self.delayed += 1
