@@ -69,7 +69,7 @@ class Scanner:
         if not any(piece.kind == PEER for piece in pieces):
             # Then what proxies said is all there is to know of a client.
             pieces = [needed(piece, wanted, FORWARDED) for piece in template.pieces]
-        while wanted is not None and pieces[-1].kind == SKIP:
+        while wanted is not None and pieces[len(pieces) - 1].kind == SKIP:
             # What stands behind all that is wanted is not looked at.
             pieces.pop()
         if len(pieces) > MOST:
