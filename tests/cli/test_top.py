@@ -338,6 +338,8 @@ def test_a_gateway_is_watched_in_a_pipe_in_json_and_live(tmp_path: Path) -> None
         with terminal(*words) as (screen, ended):
             until(lambda: re.search(r"shut.*deny.* 1\b", screen()), "the rule and its refusal")
             assert ended(b"xq") == 0
+            # It is told NO_COLOR.
+            assert re.search(r"\x1b\[[0-9;]*m", screen()) is None
 
     assert (piped.exit_code, plain.exit_code) == (0, 0)
     assert re.search(r"^shut +deny +0\.0 +0\.0 +0 +1$", piped.stdout, re.MULTILINE)
