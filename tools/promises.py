@@ -22,6 +22,9 @@ PROMISES = {
 }
 # What is asked for when it is used, not when it is imported: lines that need the extra.
 USES = {
+    # Without it the page says so itself, and has tables instead.
+    "dashboard": "from headgate import MissingExtra; from headgate.dashboard.charts import script\n"
+    "if script() is None: raise MissingExtra('dashboard')",
     # REST framework reads the settings of a project when it is imported.
     "drf": "import headgate.adapters.django; from django.conf import settings; "
     "settings.configure(); import headgate.adapters.django.throttle",
@@ -30,9 +33,8 @@ USES = {
     "redis": "from headgate.stores.redis.wire import reader; reader()",
     "retry": "from headgate import RetryBudget; RetryBudget() | RetryBudget()",
 }
-# What wraps what the user hands in, or does without, has nothing to import but what needs nothing.
+# What wraps what the user hands in has nothing to import but what needs nothing.
 HANDED = {
-    "dashboard": ("headgate.dashboard.charts",),
     "aiohttp": ("headgate.adapters.outgoing.aiohttp",),
     "httpx": ("headgate.adapters.outgoing.httpx",),
 }

@@ -16,7 +16,7 @@ GOOD, UNSURE = 0, 1
 LARGEST = 1 << 26
 
 
-@click.command()
+@click.command(short_help="Find limits in a log, and the knee of a load test.")
 @click.argument("logs", nargs=-1, metavar="[LOG...]")
 @click.option(
     "--key",
@@ -70,8 +70,10 @@ def suggest(context: click.Context, /, logs: tuple[str, ...], **said: Any) -> No
     """Say which limits the traffic of LOG asks for, and how many at once a service can serve.
 
     LOG is a log as for `headgate replay`; with --load, the result of a load test, there need not be
-    one. Ends with 0, with 1 if what --load has is not enough to rely on a number, with 2 if
-    something cannot be read.
+    one.
+
+    Ends with 0, with 1 if what --load has is not enough to rely on a number, with 2 if something
+    cannot be read.
     """
     if not logs and not said["load"]:
         raise click.UsageError("a log, or --load with the result of a load test, is needed")
