@@ -124,7 +124,9 @@ def awaited(plan: Plan, runner: asyncio.Runner) -> Iterator[tuple[str, Batch]]:
     limiter = AsyncLimiter(*limits, store=plan.awaited, name=plan.name, when_unavailable="raise")
     for name, way in ((f"take, awaited by {TASKS} tasks", gather), ("take, awaited", wait)):
         run: Any = partial(way, limiter=limiter)
-        size = max(TASKS, batch_size(partial(once, runner, run)))
+        size = batch_size(partial(once, runner, run))
+        # What it takes to make the tasks must not show.
+        size = max(TASKS * 16, size) if way is gather else size
         yield name, partial(again, runner, run, size)
 
 
