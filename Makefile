@@ -112,7 +112,8 @@ plots: $(TOOLS) ## draw the pictures of the docs anew, and copy the tables into 
 
 # Warnings are failures. What is built opens from the disk, and is looked through: it asks nobody else for anything.
 docs: $(TOOLS) ## the documentation as a site, in build/docs
-	$(VENV)/bin/python $(PIP) "headgate[docs]"
+	@$(VENV)/bin/python tools/needs.py docs >$(VENV)/needs-docs.txt
+	$(VENV)/bin/python $(PIP) -r $(VENV)/needs-docs.txt
 	PYTHONPATH=src $(VENV)/bin/python -m sphinx -W --keep-going -n -E -q -c docs -d .cache/doctrees . build/docs
 	$(VENV)/bin/python tools/press/built.py build/docs
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 import sys
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from press import contents, diagrams, docstrings, files, llms  # noqa: E402
 
 project = "Headgate"
 author = "The Headgate authors"
-release = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+release = re.findall('__version__ = "(.+)"', (ROOT / "src/headgate/__init__.py").read_text())[0]
 language = "en"
 
 # Pages lie where the repository has them, so that every link between them holds here and there.

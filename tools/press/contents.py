@@ -5,6 +5,7 @@ A page asks for one with a comment, which plain viewers of Markdown do not show:
     <!-- toctree: a.md b/README.md -->      these pages, under each other
     <!-- toctree The project: a.md -->      the same, below a heading
     <!-- toctree: Readme=../README.md -->   the same, under another name
+    <!-- toctree: ../*.md -->               all of that folder that were not named before
     <!-- toctree: * -->                     what this page links to, in order; then all beside it
 """
 
@@ -38,15 +39,26 @@ def directive(page: str, docname: str, asked: re.Match[str]) -> str:
 
 
 def entries(page: str, docname: str, said: list[str]) -> Iterator[str]:
-    """Names of documents, from the top of the tree; a pattern stays one."""
+    """Names of documents, from the top of the tree, each once."""
     folder = posixpath.dirname(docname)
+    told = {f"{docname}.md"}
     for name in said:
         title, _, target = name.rpartition("=")
-        names = below(folder, page) if target == "*" else [resolved(folder, target)]
-        for one in names:
-            path = "/" + one.removesuffix(".md")
-            if path != f"/{docname}":
-                yield f"{title} <{path}>" if title else path
+        for path in meant(folder, page, target):
+            if path not in told:
+                place = "/" + path.removesuffix(".md")
+                yield f"{title} <{place}>" if title else place
+            told.add(path)
+
+
+def meant(folder: str, page: str, target: str) -> list[str]:
+    """The pages that an entry stands for."""
+    if target == "*":
+        return below(folder, page)
+    path = resolved(folder, target)
+    if "*" not in target:
+        return [path]
+    return sorted(found.relative_to(ROOT).as_posix() for found in ROOT.glob(path))
 
 
 def below(folder: str, page: str) -> list[str]:
