@@ -129,6 +129,8 @@ def hostile_names_are_inert(tab: Tab) -> None:
     problems = tab.wait("document.getElementById('trial-problems').textContent", "problems")
     assert "<img src=x onerror=alert(1)>" in problems
     assert "lacks" in problems or "does nothing" in problems or "name of letters" in problems
+    rows = "document.getElementById('refusal-rows').textContent"
+    tab.wait(f"{rows}.includes('/v1/<img src=x onerror=hit=1>')", "a refusal with a bad path")
     assert tab.ask("document.querySelectorAll('main img, main script, main style').length") == 0
     assert tab.ask("window.hit === undefined")
 

@@ -125,11 +125,13 @@ class Tab:
 
     def _open(self) -> ClientConnection:
         url = until(self._address, "the browser", 60.0)
-        with connect(url, max_size=LONGEST, open_timeout=30) as self._line:
+        with connect(url, max_size=LONGEST, open_timeout=30, ping_interval=None) as self._line:
             targets = self.send("Target.getTargets")["targetInfos"]
         page = next(one["targetId"] for one in targets if one["type"] == "page")
         place = re.sub(r"/devtools/.*", f"/devtools/page/{page}", url)
-        self._line = self._stack.enter_context(connect(place, max_size=LONGEST, open_timeout=30))
+        self._line = self._stack.enter_context(
+            connect(place, max_size=LONGEST, open_timeout=30, ping_interval=None)
+        )
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.send(f"{domain}.enable")
         return self._line

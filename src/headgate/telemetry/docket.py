@@ -14,6 +14,7 @@ from typing import Any
 from headgate.clock import Clock
 from headgate.decision import Decision
 from headgate.rules.live.entry import Entry
+from headgate.rules.live.trial import NAME
 from headgate.telemetry.reading import RefusalReading
 
 MOST = 50
@@ -35,6 +36,9 @@ class Docket:
     def enter(self, request: Any, entry: Entry, decision: str = "", status: int = 0) -> None:
         """A request was refused, or would have been by a rule that is tried out."""
         now = self._clock.now()
+        if entry.refusal is None and entry.shadowed[0].name == NAME:
+            # It may be about everybody, and tells by itself whom it would have cut.
+            return
         if not self._room(now):
             return
         found = self._told(entry)

@@ -134,7 +134,8 @@ function themed(next) {
 }
 say(by("theme"), `theme: ${document.documentElement.dataset.theme ?? "auto"}`);
 by("theme").addEventListener("click", () => themed(THEMES[(THEMES.indexOf(document.documentElement.dataset.theme ?? "auto") + 1) % 3]));
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { flow.draw(); simulation.draw(); });
+for (const media of ["(prefers-color-scheme: dark)", "(max-width: 760px)"])
+  matchMedia(media).addEventListener("change", () => { flow.draw(); simulation.draw(); });
 
 load().then((install) => {
   by("uncharted").hidden = !install;
