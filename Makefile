@@ -4,6 +4,7 @@
 #   HEADGATE_PURE=1 make test      the plain files only, nothing compiled
 #   HEADGATE_REQUIRE=1 make test   fail where the core does not compile
 #   JOBS=1 make test               one test process instead of three
+#   HEADGATE_OPTIMIZE=2 make test  compiled as hard as what is installed
 
 PYTHON ?= python3
 JOBS ?= 3

@@ -30,10 +30,10 @@ settings.register_profile(
     # A red build on somebody's unrelated change helps nobody: new examples are found at desks.
     derandomize=os.environ.get("CI") == "true",
     suppress_health_check=[HealthCheck.too_slow],
-    # Making examples takes longer than trying them; `make soak` has thirty times as many.
-    max_examples=35,
+    # Making examples takes longer than trying them; `make soak` has forty times as many.
+    max_examples=25,
 )
-settings.register_profile("brief", settings.get_profile("default"), max_examples=15)
+settings.register_profile("brief", settings.get_profile("default"), max_examples=10)
 settings.register_profile("soak", settings.get_profile("default"), max_examples=1_000)
 settings.load_profile("soak" if SCALE > 1 else "brief" if BRIEF else "default")
 

@@ -8,6 +8,7 @@ import pytest
 
 from headgate.testing import Case, cases, check, verify
 from tests.conformance.engines import DISTANT, ENGINES
+from tests.pairs import pairs
 from tests.servers.cluster import Cluster
 from tests.stores.redis.callers import COLOURS, Caller, url
 from tests.stores.redis.conftest import KINDS
@@ -19,10 +20,11 @@ def test_the_table_is_true(case: Case, engine: str) -> None:
     verify(case, ENGINES[engine])
 
 
-@pytest.mark.parametrize("case", cases(), ids=lambda case: case.place)
-@pytest.mark.parametrize("engine", DISTANT)
-@pytest.mark.parametrize("colour", COLOURS)
-@pytest.mark.parametrize("server", KINDS)
+@pytest.mark.parametrize(
+    ("case", "engine", "colour", "server"),
+    pairs(cases(), DISTANT, COLOURS, KINDS),
+    ids=lambda one: getattr(one, "place", one),
+)
 def test_the_table_is_true_on_a_server(
     request: pytest.FixtureRequest, case: Case, engine: str, colour: str, server: str
 ) -> None:

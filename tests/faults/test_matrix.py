@@ -16,14 +16,17 @@ from headgate import Limiter, ManualClock, StoreUnavailable, TokenBucket
 from headgate.stores.redis.store import RedisStore
 from tests.faults.caller import COLOURS, CROWD, MODES, Call, Caller
 from tests.faults.scenes import AMPLE, ANY, FAILED, SCENES, SERVED, Bench, Scene
+from tests.pairs import pairs
 from tests.servers.waiting import until
 
 LIMIT = TokenBucket("20 per 1000day")
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("colour", COLOURS)
-@pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.title)
+@pytest.mark.parametrize(
+    ("scene", "colour", "mode"),
+    pairs(SCENES, COLOURS, MODES),
+    ids=lambda one: one.title if isinstance(one, Scene) else one,
+)
 def test_every_check_is_answered_and_the_store_comes_back(
     scene: Scene, colour: str, mode: str, bench: Bench, hire: Callable[..., Caller]
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 from headgate import FixedWindow, ManualClock, StoreUnavailable, TokenBucket
 from tests.faults.caller import COLOURS, Call, Caller
 from tests.faults.impostor import Answer, Impostor, bulk, nonce
+from tests.pairs import pairs
 
 LIMIT = TokenBucket("10 per 1000day")
 YES = struct.pack("<Bqqq", 0, 0, 9, 0)
@@ -118,9 +119,7 @@ def honest(answer: Answer, impostors: list[Impostor]) -> Answer:
     return answered
 
 
-@pytest.mark.parametrize("colour", COLOURS)
-@pytest.mark.parametrize("route", ROUTES)
-@pytest.mark.parametrize("answer", NONSENSE)
+@pytest.mark.parametrize(("answer", "route", "colour"), pairs(NONSENSE, ROUTES, COLOURS))
 def test_nonsense_ends_in_an_error_of_ours(
     answer: str, route: str, colour: str, hire: Callable[..., Caller]
 ) -> None:
@@ -132,9 +131,9 @@ def test_nonsense_ends_in_an_error_of_ours(
     assert foreign(calls) == []
 
 
-@pytest.mark.parametrize("colour", COLOURS)
-@pytest.mark.parametrize("route", ["cluster", "sentinel"])
-@pytest.mark.parametrize("answer", NONSENSE)
+@pytest.mark.parametrize(
+    ("answer", "route", "colour"), pairs(NONSENSE, ["cluster", "sentinel"], COLOURS)
+)
 def test_nonsense_of_known_servers_ends_in_an_error_of_ours(
     answer: str, route: str, colour: str, hire: Callable[..., Caller]
 ) -> None:

@@ -10,9 +10,11 @@ import pytest
 
 from headgate import ManualClock, RedisStore, StoreUnavailable, TokenBucket
 from headgate.permits.redis.async_permits import AsyncRedisPermits
+from headgate.permits.redis.methods import METHODS
 from headgate.permits.redis.permits import RedisPermits
 from headgate.stores.redis.async_store import AsyncRedisStore
-from tests.permits.holders import Holder
+from tests.pairs import pairs
+from tests.permits.holders import COLOURS, Holder
 from tests.servers.cluster import Cluster
 from tests.servers.launch import Server
 from tests.servers.proxy import Proxy
@@ -40,7 +42,7 @@ LOSSES: dict[str, Callable[[Proxy], None]] = {
     "unheard": lambda proxy: proxy.blackhole(),
     "unanswered": lambda proxy: proxy.latency(30.0),
 }
-losses = pytest.mark.parametrize("loss", LOSSES)
+losses = pytest.mark.parametrize(("method", "colour", "loss"), pairs(METHODS, COLOURS, LOSSES))
 
 
 def test_a_server_that_is_not_there_is_said_to_be_unavailable(method: str, colour: str) -> None:

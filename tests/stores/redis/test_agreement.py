@@ -21,8 +21,10 @@ from headgate.stores.flat.table import Table
 from tests.conformance.bare import SECOND, Act, acts
 from tests.conformance.engines import Meter, Steps, interpreted, punish, restate
 from tests.conformance.limits import LIMITS
+from tests.pairs import pairs
 from tests.servers.launch import Server
 from tests.stores.redis.callers import Caller
+from tests.stores.redis.conftest import KINDS
 from tests.stores.redis.records import Record, place, read
 from tests.stores.redis.traces import KEY, Actor, agree, booking, onward, plain
 
@@ -32,8 +34,12 @@ LONG = [SlidingLog("61/s"), SlidingLog("200/min", penalty=3)]
 UNDATED = [limit for limit in EVERY if not getattr(limit, "calendar", "")]
 
 
-@pytest.mark.parametrize("limit", [*EVERY, *LONG], ids=repr)
-@pytest.mark.parametrize("back", [0, SECOND], ids=["forth", "back a little"])
+@pytest.mark.parametrize(
+    ("limit", "back", "server"),
+    pairs([*EVERY, *LONG], [0, SECOND], KINDS),
+    indirect=["server"],
+    ids=lambda one: one if isinstance(one, str) else repr(one),
+)
 def test_each_limit_answers_as_in_memory(
     server: Server, limit: Limit, back: int, scale: int
 ) -> None:

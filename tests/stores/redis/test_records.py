@@ -22,10 +22,12 @@ from headgate import (
 from headgate.stores.flat.table import Table
 from headgate.stores.store import FAR
 from tests.conformance.limits import LIMITS
+from tests.pairs import pairs
 from tests.servers.launch import Server
 from tests.servers.waiting import until
 from tests.servers.wire import Wire
 from tests.stores.redis.callers import COLOURS, Caller
+from tests.stores.redis.conftest import KINDS
 from tests.stores.redis.records import moment, place, read, value
 
 EVERY = [limit for limits in LIMITS.values() for limit in limits]
@@ -47,8 +49,12 @@ SCARCE: list[tuple[Limit, ...]] = [
 scarce = pytest.mark.parametrize("limits", SCARCE, ids=lambda limits: ", ".join(map(repr, limits)))
 
 
-@pytest.mark.parametrize("limit", [*EVERY, SlidingLog("100/s")], ids=repr)
-@pytest.mark.parametrize("verb", ["take", "book", "charge", "heavy"])
+@pytest.mark.parametrize(
+    ("limit", "verb", "server"),
+    pairs([*EVERY, SlidingLog("100/s")], ["take", "book", "charge", "heavy"], KINDS),
+    indirect=["server"],
+    ids=lambda one: one if isinstance(one, str) else repr(one),
+)
 def test_a_record_is_kept_until_a_second_after_it_is_as_new(
     server: Server, limit: Limit, verb: str
 ) -> None:

@@ -23,10 +23,12 @@ from headgate import (
     WarmUp,
 )
 from headgate.stores.redis.names import slot, tag
+from tests.pairs import pairs
 from tests.servers.cluster import Cluster
 from tests.servers.launch import Server, fields
 from tests.servers.wire import Wire
 from tests.stores.redis.callers import COLOURS, Caller, url
+from tests.stores.redis.conftest import KINDS
 from tests.stores.redis.records import place, read, value
 
 colours = pytest.mark.parametrize("colour", COLOURS)
@@ -150,8 +152,9 @@ PLANTED: dict[str, tuple[str, Callable[[bytes], list[bytes]]]] = {
 }
 
 
-@pytest.mark.parametrize("planted", PLANTED)
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize(
+    ("planted", "verb", "server"), pairs(PLANTED, VERBS, KINDS), indirect=["server"]
+)
 def test_what_is_not_ours_is_taken_for_nothing(server: Server, planted: str, verb: str) -> None:
     clock = ManualClock(1_000_000_000.0)
     with Caller(server.url) as caller, server.wire() as wire:
