@@ -45,7 +45,7 @@ PYTEST := $(VENV)/bin/python -m pytest -n $(JOBS)
 # each says what it has to say in one piece, where make knows how.
 TOGETHER := -j 3 $(if $(filter output-sync,$(.FEATURES)),-O)
 
-.PHONY: help run burst test warm suite check bench soak twins plots docs dist extras clean
+.PHONY: help run burst test warm ready suite check bench soak twins plots docs dist extras clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 14
@@ -71,7 +71,8 @@ FORMLESS := $(addprefix --ignore tests/,servers permits pacer retry adaptive gua
 	$(addprefix service/http/test_,auth.py callers.py document.py far.py forms.py fronts.py) \
 	$(addprefix service/rls/test_,bad.py domains.py envoy.py messages.py quotas.py far.py) \
 	$(addprefix service/grpc/test_,callers.py floods.py fuzz.py health.py leaving.py) \
-	cli examples testing/test_trial.py \
+	cli examples dashboard doctor explain testing/test_trial.py \
+	$(addprefix telemetry/test_,alerts.py bells.py board.py journal.py opentelemetry.py promql.py) \
 	conformance/test_differential.py conformance/test_laws.py limiter/test_types.py)
 
 test: ## everything: check, then the suite compiled, then interpreted
@@ -82,7 +83,9 @@ test: ## everything: check, then the suite compiled, then interpreted
 warm: $(TOOLS)
 	@PYTHONPATH=src $(VENV)/bin/python -m pytest --collect-only -qq >/dev/null || :
 
-suite: $(PACKAGE) $(TOOLS) $(SERVERS)
+ready: $(PACKAGE) $(TOOLS) $(SERVERS)
+
+suite: ready
 ifeq ($(PURE),)
 	@if $(VENV)/bin/python -c 'import sys, headgate; sys.exit(not headgate.COMPILED)'; \
 	then HEADGATE_FORM=compiled $(PYTEST) && \
@@ -133,7 +136,7 @@ bench: $(BENCH)/.package ## measure against the peers, in an environment of its 
 
 # What is measured of a gateway wants the machine for itself, so those go one after another.
 soak: ## the same proofs at length, traces ten times as long, and what takes real time
-	@$(MAKE) --no-print-directory HEADGATE_OPTIMIZE=2 $(PACKAGE) $(TOOLS) $(SERVERS)
+	@$(MAKE) --no-print-directory HEADGATE_OPTIMIZE=2 ready
 	HEADGATE_SOAK=10 $(PYTEST) --dist worksteal -o faulthandler_timeout=0 -m "not realtime" --timeout 3600 \
 	  --junitxml=build/soak/long.xml
 	HEADGATE_SOAK=10 $(PYTEST) -m realtime --timeout 600 --ignore-glob "tests/realtime/test_gateway*" \
