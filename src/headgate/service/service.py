@@ -81,9 +81,8 @@ class Service:
         self._house.head, self._house.lines = HEAD, LINES
         teller = Teller(self.keeper, self._spare)
         self.hall = Hall(self.keeper, teller, Callers({}, self.clock), self._house)
-        self.hall.meters = {
-            speaks: self._counters.meter(ROUTE + speaks, ANSWERS) for speaks in self.hall.meters
-        }
+        meter = self._counters.meter
+        self.hall.meters = {one: meter(ROUTE + one, ANSWERS) for one in self.hall.meters}
         self._staff = Staff(self.hall, clock)
         self._listeners: list[Listener] = []
         self._wheel: Wheel | None = None
