@@ -73,8 +73,7 @@ class Service:
         self.clock = self.keeper.lodge.clock
         self._counters = Counters(pinned(board))
         self._docket = Docket(self.clock)
-        self.keeper.lodge.attend(self._docket)
-        self._counters.furnish(self.keeper.lodge)
+        self._heed(self.keeper.lodge)
         self._source, self._watch, self._sockets = source, watch, sockets
         self._spare = secret or secrets.token_urlsafe(32)
         self._house = House()
@@ -89,6 +88,11 @@ class Service:
         self._ticker: asyncio.TimerHandle | None = None
         # The rules that everything was made ready for.
         self._settled: Any = None
+
+    def _heed(self, lodge: Any) -> None:
+        # Have all that is to be seen written down.
+        self._counters.furnish(lodge)
+        lodge.attend(self._docket)
 
     async def start(self) -> None:
         """Answer from now on."""
