@@ -185,7 +185,7 @@ def store(url: str) -> StoreReading:
 def reload(keeper: Any) -> ReloadReading:
     """How it stands with the rules in force."""
     found = reloaded(keeper.version)
-    found["loads"] = keeper.lodge.era
+    found["loads"] = keeper.lodge.loads
     if keeper.watcher is not None:
         status = keeper.watcher.status
         found["at"], found["failures"] = status.loaded, status.failures

@@ -51,6 +51,8 @@ class Lodge:
         self._ready = Ruleset(rules, self._shelf)
         self.book = self._ready if self._enabled else void(self._ready, self._shelf)
         self.listeners: tuple[Listener, ...] = ()
+        # How often other rules came into force.
+        self.loads = 0
         # Whether anybody is told of a decision.
         self.heeded = False
         # Where refused requests are entered, if anybody wants to look at them.
@@ -73,6 +75,7 @@ class Lodge:
             if url != shelf.url:
                 shelf = Shelf(url, self._own, self._awaited, self._realm)
             self._settle(rules, shelf)
+            self.loads += 1
         return rules
 
     def attempt(self, trial: Trial | None) -> None:
@@ -101,11 +104,6 @@ class Lodge:
     def shelf(self) -> Shelf:
         """What is alive of the rules, on one store."""
         return self._shelf
-
-    @property
-    def era(self) -> int:
-        """How often other rules came into force."""
-        return self._ready.era
 
     @property
     def lodges(self) -> list[Lodge]:
