@@ -71,7 +71,7 @@ FORMLESS := $(addprefix --ignore tests/,servers permits pacer retry adaptive gua
 	$(addprefix service/http/test_,auth.py callers.py document.py far.py forms.py fronts.py) \
 	$(addprefix service/rls/test_,bad.py domains.py envoy.py messages.py quotas.py far.py) \
 	$(addprefix service/grpc/test_,callers.py floods.py fuzz.py health.py leaving.py) \
-	cli examples dashboard doctor explain testing/test_trial.py \
+	cli examples dashboard doctor explain replay/test_page.py testing/test_trial.py \
 	$(addprefix telemetry/test_,alerts.py bells.py board.py journal.py opentelemetry.py promql.py) \
 	conformance/test_differential.py conformance/test_laws.py limiter/test_types.py)
 
