@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parents[2] / "src" / "headgate"
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src" / "headgate"
 TYPED = [path.with_suffix(".py") for path in sorted(PACKAGE.rglob("*.pxd"))]
 COMPILED = [path for path in TYPED if path.exists()]
 
@@ -35,3 +37,48 @@ def negative(source: str) -> list[int]:
         and isinstance(node.slice, ast.UnaryOp)
         and isinstance(node.slice.op, ast.USub)
     ]
+
+
+@pytest.mark.parametrize("path", COMPILED, ids=lambda path: path.stem)
+def test_what_is_only_c_is_imported_by_nobody_else(path: Path) -> None:
+    """Interpreted, there is no difference: it would be found by whoever compiles."""
+    module = ".".join(("headgate", *path.relative_to(PACKAGE).with_suffix("").parts))
+    hidden = concealed(path.with_suffix(".pxd").read_text())
+
+    assert [one for one in IMPORTS if one[1] == module and one[2] in hidden] == []
+
+
+def test_what_is_only_c_is_found() -> None:
+    types = "cdef long long ONE\ncdef object TWO, THREE\ncdef class Four:\n    cdef long five\n"
+
+    assert concealed(f"{types}cdef long six(int a)\ncpdef seven(int a)") == {
+        "ONE", "TWO", "THREE", "six",
+    }  # fmt: skip
+    assert imports("from a.b import c, d as e\nimport f") == [("a.b", "c"), ("a.b", "d")]
+
+
+def concealed(types: str) -> set[str]:
+    """The names that a module keeps from Python, by its C types."""
+    found = set()
+    for line in types.splitlines():
+        said = re.match(r"cdef (?!class |extern |public )[\w ]*?((?:\w+, )*\w+)(\(.*)?$", line)
+        found |= set(said[1].split(", ")) if said else set()
+    return found
+
+
+def imports(source: str) -> list[tuple[str, str]]:
+    """The names that are imported in a source, and from where."""
+    return [
+        (node.module or "", one.name)
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.ImportFrom)
+        for one in node.names
+    ]
+
+
+IMPORTS = [
+    (path.relative_to(ROOT).as_posix(), *one)
+    for folder in ("src", "tests", "benchmarks", "tools")
+    for path in sorted((ROOT / folder).rglob("*.py"))
+    for one in imports(path.read_text())
+]

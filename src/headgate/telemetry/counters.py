@@ -15,7 +15,7 @@ from typing import Any
 
 from headgate.errors import StoreUnavailable
 from headgate.fork import follow
-from headgate.rules.live.tally import CELLS
+from headgate.rules.live.tally import NAMES
 from headgate.telemetry.board import Board
 from headgate.telemetry.meter import CHECKS, Meter
 from headgate.telemetry.slate import Slate
@@ -62,7 +62,7 @@ class Counters:
 
     def _place(self, rule: str) -> Any:
         # The cells of a rule.
-        return self._row(RULE + rule, CELLS)
+        return self._row(RULE + rule, len(NAMES))
 
     def _lay(self, name: str, meter: Meter) -> None:
         row = None if meter.placed else self._row(name, meter.length)

@@ -1,7 +1,6 @@
 # C types of assay.py, for Cython.
 cimport cython
 from libc.stdint cimport int64_t
-cdef long long KEYS
 cdef long long GRAIN
 cdef long long PLACES
 cdef long long FROM_NOW
