@@ -73,7 +73,7 @@ def test_bad_rules_change_nothing_and_their_place_is_told(pair: Process) -> None
         'from 1 to 1,073,741,824, not "many"'
     )
     assert (said.status, said.body["problems"]) == (422, [problem])
-    assert f"rules stay as they were:\n{problem}\n" in pair.log
+    assert f"rules stay as they were:\n    {problem}\n" in pair.log
     assert pair.ask("GET /status").body["version"] == version
     assert get(pair, "/") == 200
 

@@ -35,7 +35,7 @@ def test_a_worker_that_hangs_has_not_read_the_rules_and_is_not_killed_for_it(
 
         problem = f"worker {pids[1]} did not answer"
         assert (said.status, said.body["problems"]) == (422, [problem])
-        assert f"ERROR rules were not read by all:\n{problem}\n" in process.log
+        assert f"ERROR rules were not read by all:\n    {problem}\n" in process.log
         assert "were read again" not in process.log
         until(lambda: agreed(process), "the other to have read them, too")
         assert [worker["pid"] for worker in process.workers] == pids
