@@ -112,7 +112,10 @@ def test_an_echo_is_asked_through_the_command(tmp_path: Path) -> None:
         place = echo.stderr.readline().split(";")[0].removeprefix("echo on ")
         found = run(file, "--probe", f"http://{place}/", "--expect", "127.0.0.1")
         echo.send_signal(signal.SIGINT)
-        status = echo.wait(60)
+        try:
+            status = echo.wait(60)
+        finally:
+            echo.kill()
 
     assert found.exit_code == 0
     assert found.output.splitlines()[-1] == "3 good"

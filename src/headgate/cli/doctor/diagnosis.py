@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections import Counter
 from contextlib import suppress
 from typing import Any
@@ -72,5 +73,8 @@ def echo(file: str, address: tuple[str, int]) -> None:
         place = f"[{host!s}]:{port}" if ":" in str(host) else f"{host!s}:{port}"
         click.echo(f"echo on {place}; ask it through your proxies: "
                    f"headgate doctor {file} --probe URL", err=True)  # fmt: skip
+        # Where a shell put it in the background, Ctrl-C would be nothing to it.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.default_int_handler)
         with suppress(KeyboardInterrupt):
             listener.serve_forever(0.1)
