@@ -10,9 +10,15 @@ from typing import Any
 import pytest
 
 from headgate.permits.shared.census import Census
+from headgate.rules import Gatekeeper, Request, Rule, Rules
+from headgate.rules.live.tally import NAMES
 from headgate.telemetry import board
 from headgate.telemetry.board import Board, fresh, pinned
+from headgate.telemetry.counters import Counters
+from headgate.telemetry.docket import Docket
+from headgate.telemetry.meter import ANSWERS
 from headgate.telemetry.slate import Slate
+from headgate.telemetry.survey import survey
 
 
 class Village(Census):
@@ -174,3 +180,55 @@ def test_a_slate_is_a_board_for_one() -> None:
 
     assert slate.row("rule:api", 2)[1] == 3
     assert slate.read() == {"rule:api": [0, 3]}
+
+
+class Hasty(Board):
+    """A board on which somebody writes one more line while it is read."""
+
+    other: Board
+
+    def _sum(self, turns: int, leases: list[int]) -> list[int]:
+        found = super()._sum(turns, leases)
+        self.other.row("rule:later", 12)
+        return found
+
+
+def test_a_counter_that_comes_while_a_board_is_read_is_there_whole_or_not_at_all(
+    place: str,
+) -> None:
+    board = Hasty(place)
+    board.other = Board(place)
+    board.other.row("rule:api", 12)[0] += 3
+
+    assert board.read() == {"rule:api": [3, *[0] * 11]}
+    assert board.read() == {"rule:api": [3, *[0] * 11], "rule:later": [0] * 12}
+
+
+def test_a_board_has_a_page_for_each_of_many_workers() -> None:
+    board = fresh("gateway", 60)
+    assert board is not None
+    try:
+        found = pinned(board.path)
+        assert found is not None
+        assert found._pages == board._pages >= 60
+        found.row("rule:api", 1)[0] += 1
+        assert board.read() == {"rule:api": [1]}
+    finally:
+        board.remove()
+
+
+def test_what_finds_no_place_is_seen_by_whoever_counts_it(place: str) -> None:
+    dead: set[int] = set()
+    row = Board(place, 1, Village(1, dead)).row("rule:api", len(NAMES))
+    row[NAMES.index("allowed")] += 5
+    counters = Counters(Board(place, 1, Village(2, dead)))
+    keeper = Gatekeeper(
+        Rules([Rule("api", limit="9/min"), Rule("other", match={"path": "/x"}, limit="1/s")])
+    )
+    counters.furnish(keeper.lodge)
+    counters.meter("route:shop", ANSWERS).note(200, 1)
+    keeper.enter(Request("GET", "/"))
+
+    found = survey(keeper, "gateway", counters, Docket(keeper.lodge.clock))
+    assert found["rules"]["api"]["allowed"] == 6
+    assert found["routes"]["shop"]["requests"] == 1

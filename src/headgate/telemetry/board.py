@@ -24,7 +24,8 @@ from headgate.fork import follow
 from headgate.permits.shared.census import Census
 from headgate.permits.shared.latch import Latch
 from headgate.stores.shared.deed import Bolt, discard
-from headgate.stores.shared.facts import boot
+from headgate.stores.shared.facts import PAGE, boot
+from headgate.stores.shared.facts import read as facts
 from headgate.stores.shared.segment import Segment
 from headgate.stores.shared.store import home, named
 
@@ -34,6 +35,7 @@ VERSION = "1"
 FILE = "board"
 # So many processes have a page, so many counters a place, and so many cells there are for them.
 PAGES = 48
+SPARE = 16
 ENTRIES = 1024
 CELLS = 8192
 # A line of the directory: where it begins, how many cells it has, and its name.
@@ -54,7 +56,7 @@ class Board:
         self.path = path
         self._pages = pages
         self._census = Census() if census is None else census
-        facts = {
+        said = {
             "version": VERSION,
             "boot": boot(),
             "namespaces": self._census.world(),
@@ -63,7 +65,7 @@ class Board:
         self._directory = HEAD
         self._past = HEAD + ENTRIES * LINE
         self._first = self._past + 2 * (pages + CELLS)
-        segment = Segment(path, facts, 1, self._first + pages * (MARGIN + CELLS))
+        segment = Segment(path, said, 1, self._first + pages * (MARGIN + CELLS))
         (plot,) = segment.plots
         # The mapping keeps the file; the deed tells others that somebody does.
         self._cells, self._deed = plot.block, plot.deed
@@ -102,7 +104,12 @@ class Board:
             if (self._cells[TURNS], again) == (turns, leases):
                 break
         self._look()
-        return {name: found[at : at + length] for name, at, length in self._names}
+        # One that has come meanwhile is not among them yet.
+        return {
+            name: found[at : at + length]
+            for name, at, length in self._names
+            if at + length <= len(found)
+        }
 
     def remove(self) -> None:
         """Delete the file; who has it open goes on with it."""
@@ -190,17 +197,29 @@ class Board:
         self._page = -1
 
 
-def fresh(title: str) -> Board | None:
-    """A new board that nobody else knows of yet; None where there can be none."""
+def fresh(title: str, workers: int = 1) -> Board | None:
+    """A new board for so many that nobody else knows of yet; None where there can be none."""
     try:
         folder = home(named("boards", "Board"), None)
         for left in os.listdir(folder):
             # Whoever made it was killed, unless somebody has it open.
             discard(os.path.join(folder, left))
-        return Board(os.path.join(folder, f"{title}-{os.getpid()}-{secrets.token_hex(4)}"))
+        path = os.path.join(folder, f"{title}-{os.getpid()}-{secrets.token_hex(4)}")
+        # Nobody who takes the place of another has to wait for a page.
+        return Board(path, max(PAGES, workers + SPARE))
     except (HeadgateError, OSError) as problem:
         logger.warning("what is counted is lost with the process that did: %s", problem)
         return None
+
+
+def paged(path: str) -> int:
+    """How many pages the board in a file has; as many as usual if it does not say."""
+    try:
+        with open(path, "rb") as file:
+            said = facts(file.read(PAGE)).get("pages", "")
+    except OSError:
+        return PAGES
+    return int(said) if said.isdecimal() and said.isascii() else PAGES
 
 
 def pinned(path: str) -> Board | None:
@@ -208,7 +227,7 @@ def pinned(path: str) -> Board | None:
     if not path:
         return None
     try:
-        return Board(path)
+        return Board(path, paged(path))
     except (HeadgateError, OSError) as problem:
         logger.warning("what is counted is known to this process alone: %s", problem)
         return None

@@ -10,7 +10,7 @@ board, it is said once in the log, and what is counted then is known to its own 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from headgate.errors import StoreUnavailable
@@ -57,8 +57,21 @@ class Counters:
                 watch.meter = self.meter(STORE, CHECKS)
 
     def read(self) -> dict[str, list[int]]:
-        """All that was counted, by all who share the board."""
-        return self.board.read()
+        """All that was counted, by all who share the board, and what has no place on it here."""
+        found = self.board.read()
+        for name, own in self._own():
+            known = found.get(name, [0] * len(own))
+            found[name] = [one + two for one, two in zip(known, own, strict=True)]
+        return found
+
+    def _own(self) -> Iterator[tuple[str, list[int]]]:
+        for name, meter in self._meters.items():
+            if not meter.placed:
+                yield name, meter.read()
+        for lodge in (each for one in self._lodges for each in one.lodges):
+            for ruling in lodge.rulings:
+                if not ruling.tally.placed:
+                    yield RULE + ruling.name, ruling.tally.read()
 
     def _place(self, rule: str) -> Any:
         # The cells of a rule.

@@ -66,6 +66,10 @@ class Meter:
             place += 1
         cells[COUNTS + place] += 1
 
+    def read(self) -> list[int]:
+        """What was counted, in the order of the cells."""
+        return [*self.view]
+
     @property
     def length(self) -> int:
         """How many cells it needs."""

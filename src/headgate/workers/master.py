@@ -180,7 +180,7 @@ class Master:
         listen = self._begun.listen
         places = [(one.address, one.place) for one in listen]
         self.doors = doors(places, self.workers, heritage.doors)
-        self._book = Rulebook(self.orders, self._text, listen, self._learn, secret)
+        self._book = Rulebook(self.orders, self._text, listen, self._learn, secret, self.workers)
         self.crew = Crew(self._book, self.doors, self.workers, self._clock)
 
     def _arrange(self, heritage: Heritage, known: str) -> None:

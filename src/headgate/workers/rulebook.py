@@ -31,7 +31,7 @@ class Rulebook:
 
     def __init__(
         self, orders: Orders, text: Text, listen: tuple[Any, ...],
-        changed: Callable[[], object], secret: str = "",
+        changed: Callable[[], object], secret: str = "", workers: int = 1,
     ) -> None:  # fmt: skip
         self.orders = orders
         self.text = text
@@ -39,7 +39,7 @@ class Rulebook:
         self._changed = changed
         self.secret = secret or secrets.token_urlsafe(32)
         # Nothing is lost with a worker of what it has counted there.
-        self.board = fresh(orders.serves)
+        self.board = fresh(orders.serves, workers)
         self.trial: dict[str, Any] | None = None
 
     def rules(self) -> Rules:
