@@ -120,3 +120,53 @@ def test_a_rule_that_let_in_what_another_refused_has_spent_nothing() -> None:
 
     first = dict(zip(NAMES, keeper.tallies()["first"].read(), strict=True))
     assert (first["allowed"], first["units_allowed"]) == (2, 1)
+
+
+def test_a_rule_whose_wait_was_in_vain_has_kept_nobody_waiting() -> None:
+    clock = ManualClock()
+    waits = Rule("waits", limit="1/min", over={"wait": {"timeout": "2min"}})
+    keeper = Gatekeeper(Rules([waits, Rule("second", limit="1/h")]), clock=clock)
+    begun = clock.now()
+    for _ in range(2):
+        keeper.enter(Request("GET", "/"))
+
+    found = counted(keeper, "waits")
+    assert clock.now() == begun
+    assert found == {"allowed": 2, "near": 2, "units_allowed": 1}
+
+
+def test_a_rule_after_the_one_that_had_no_place_has_its_say_all_the_same() -> None:
+    keeper = Gatekeeper(
+        Rules([
+            Rule("places", concurrent=1),
+            Rule("limited", limit="9/min"),
+            Rule("tried", deny=True, mode="shadow"),
+            Rule("held", concurrent=5),
+        ]),
+        clock=ManualClock(),
+    )  # fmt: skip
+    entry = keeper.enter(Request("GET", "/"))
+    assert keeper.enter(Request("GET", "/")).rule == "places"
+    keeper.leave(entry)
+
+    assert counted(keeper, "places") == {
+        "allowed": 1, "refused": 1, "units_allowed": 1, "units_refused": 1,
+    }  # fmt: skip
+    assert counted(keeper, "limited") == {"allowed": 2, "units_allowed": 1}
+    assert counted(keeper, "tried") == {"allowed": 2, "shadowed": 2, "units_allowed": 1}
+    assert counted(keeper, "held") == {"allowed": 1, "units_allowed": 1}
+
+
+def test_what_is_known_when_it_is_answered_is_what_it_cost() -> None:
+    rule = Rule("tokens", limit="1000/min", cost={"by": "response.header.x-tokens"})
+    keeper = Gatekeeper(Rules([rule]), clock=ManualClock())
+    for said in ("120", "30"):
+        entry = keeper.enter(Request("POST", "/"))
+        keeper.leave(entry, 200, {"x-tokens": said}.__getitem__)
+
+    assert counted(keeper, "tokens") == {"allowed": 2, "units_allowed": 150}
+
+
+def counted(keeper: Gatekeeper, name: str) -> dict[str, int]:
+    """What a rule has counted that is not nothing."""
+    return {word: n for word, n in zip(NAMES, keeper.tallies()[name].read(), strict=True) if n}

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from headgate import ManualClock
+from headgate import COMPILED, ManualClock
 from headgate.rules.live.entry import Entry
 from headgate.rules.live.gatekeeper import Gatekeeper
-from headgate.rules.live.tally import Alarm
+from headgate.rules.live.tally import NAMES, TRIED, Alarm, Tally
 from headgate.rules.matching.request import Request
 from headgate.rules.model.rule import Rule
 from headgate.rules.model.rules import Rules
@@ -116,3 +116,22 @@ def test_an_alarm_that_makes_no_sense_is_refused(settings: dict[str, Any], messa
     with pytest.raises(ValueError) as caught:
         Alarm(print, **settings)
     assert str(caught.value) == message
+
+
+class Sheet(list[int]):
+    """Cells of which is looked at, at each moment, what another process would find there."""
+
+    def __setitem__(self, place: Any, value: Any) -> None:
+        super().__setitem__(place, value)
+        assert self[NAMES.index("shadowed")] <= self[NAMES.index("allowed")]
+
+
+@pytest.mark.skipif(COMPILED, reason="cells are C's")
+def test_nobody_who_reads_meanwhile_finds_more_tried_out_than_allowed() -> None:
+    # Cells are read from the first to the last one.
+    assert NAMES.index("shadowed") < NAMES.index("allowed")
+    tally, sheet = Tally(), Sheet([0] * len(NAMES))
+    tally.move(sheet)
+    tally.count(TRIED, "ada", 1, None, 0, 0)
+
+    assert tally.shadowed == tally.passed == 1

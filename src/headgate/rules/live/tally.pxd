@@ -33,6 +33,7 @@ cdef class Tally:
     cdef readonly bint placed
     @cython.locals(cells="long long*", closed=bint)
     cpdef count(self, long long verdict, key, long long units, Decision decision, long long wait, long long now)
+    cpdef charge(self, long long units)
     @cython.locals(found="long long")
     cdef weigh(self, key, long long units, Decision decision, long long now)
     @cython.locals(fresh="long long*", place="long long")

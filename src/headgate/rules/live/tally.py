@@ -37,15 +37,17 @@ logger = logging.getLogger("headgate")
 # What can become of a request: it goes in, it only does because the rule is tried out, the rule
 # refuses it, or does because the store cannot be asked.
 LET_IN, TRIED, TURNED, SHUT = range(4)
-# What is counted, each in a cell of its own: first what became of requests, each in one of five.
+# What is counted, each in a cell of its own; what became of a request, in one of five. Another
+# process reads in this order, and who is let in as a rule is tried out is first counted as allowed:
+# so it never finds more of the former.
 NAMES = (
-    "allowed", "delayed", "refused", "failed_open", "failed_closed",
-    "shadowed", "near", "units_allowed", "units_refused", "waited", "sampled", "wrong",
+    "shadowed", "allowed", "delayed", "refused", "failed_open", "failed_closed",
+    "near", "units_allowed", "units_refused", "waited", "sampled", "wrong",
 )  # fmt: skip
 # As C numbers when compiled; the above stay Python's, because others import them.
 PASSED, SHADOWED, REFUSED, CLOSED = 0, 1, 2, 3
-ALLOWED, DELAYED, TURNED_AWAY, FAILED_OPEN, FAILED_CLOSED = 0, 1, 2, 3, 4
-SHADOW, NEAR, UNITS_ALLOWED, UNITS_REFUSED, WAITED, SAMPLED, WRONG = 5, 6, 7, 8, 9, 10, 11
+SHADOW, ALLOWED, DELAYED, TURNED_AWAY, FAILED_OPEN, FAILED_CLOSED = 0, 1, 2, 3, 4, 5
+NEAR, UNITS_ALLOWED, UNITS_REFUSED, WAITED, SAMPLED, WRONG = 6, 7, 8, 9, 10, 11
 CELLS = 12
 # As `Decision.why` has it.
 UNKNOWN = 3
@@ -108,6 +110,10 @@ class Tally:
         if self.assay is not None and decision is not None and not decision.degraded:
             self.weigh(key, units, decision, now + wait)
 
+    def charge(self, units: int) -> None:
+        """Count what a request has cost, which was known only when it was answered."""
+        self.cells[UNITS_ALLOWED] += units
+
     def weigh(self, key: str, units: int, decision: Decision, now: int) -> None:
         # See whether a refusal was right, if the key is one of those of which that is known.
         found = self.assay.weigh(key, units, now, decision.allowed)  # type: ignore[union-attr]
@@ -165,28 +171,36 @@ def count(entry: Entry, rulings: Sequence[Any], now: int) -> None:
     """Count what became of a request with every rule that had a say in it."""
     shadowed = {rule.name for rule in entry.shadowed}
     passes = {one.ruling: one for one in entry.passes}
-    refusal = entry.refusal
+    refusal, shut = entry.refusal, False
     for ruling in rulings:
         one = passes.get(ruling)
+        if shut and one is None and ruling.name not in shadowed:
+            # Nobody asked it any more.
+            continue
         key, units, decision = (
             (one.key, one.cost, one.decision)
             if one is not None
             else (known(ruling, entry), 1, None)
         )
         if refusal is not None and refusal.rule is ruling.rule:
+            shut = True
             verdict = CLOSED if refusal.kind == "unavailable" else REFUSED
             # Where the limit let it in, it was not the limit that refused.
             asked = decision if decision is None or not decision.allowed else None
             ruling.tally.count(verdict, key, units, asked, 0, now)
-            # Those after it were not asked.
-            return
-        wait = 0
-        if one is not None and one.booking is not None and decision is not None and decision:
-            wait = round(decision.retry_after * MILLION)
-        # What was taken for a request that is refused by others is given back.
-        spent = units if refusal is None else 0
+            continue
+        # What was taken for a request that is refused by others is given back, and what it costs
+        # may be known only when it is answered.
+        spent = units if refusal is None and not ruling.fee.pends(entry.request) else 0
         verdict = SHADOWED if ruling.name in shadowed else PASSED
-        ruling.tally.count(verdict, key, spent, decision, wait, now)
+        ruling.tally.count(verdict, key, spent, decision, waited(entry, one), now)
+
+
+def waited(entry: Entry, one: Any) -> int:
+    """How long a rule had a request wait; nobody waits who is refused before."""
+    if entry.waited <= 0.0 or one is None or one.booking is None or not one.decision:
+        return 0
+    return round(one.decision.retry_after * MILLION)
 
 
 def known(ruling: Any, entry: Entry) -> str:

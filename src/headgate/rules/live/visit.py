@@ -46,7 +46,10 @@ def enter(entry: Entry, rulings: Sequence[Ruling], plan: Plan, hands: Hands) -> 
     later: Later = []
     try:
         yield from ask(entry, rulings, plan, later)
-        if entry.refusal is None and entry.waited > 0.0:
+        if entry.refusal is not None:
+            # Whatever was booked, nobody waits for it.
+            entry.waited = 0.0
+        elif entry.waited > 0.0:
             yield from rest(entry, hands)
         for ruling, lane, key in later:
             if entry.refusal is None:
@@ -269,6 +272,7 @@ def account(
     most = min([limit.heaviest for limit in limiter.limits], default=0)
     cost = min(most, ruling.fee.charge(request, header, size))
     if cost:
+        ruling.tally.charge(cost)
         yield partial(limiter.debit, one.key, cost)
 
 
