@@ -15,6 +15,7 @@ from headgate.telemetry.reading import Reading, WorkerReading
 from headgate.telemetry.union import recount
 from headgate.workers.doors import Door
 from headgate.workers.hand import GREETING, Hand
+from headgate.workers.legacy import Legacy
 from headgate.workers.rulebook import Rulebook, spelled
 from headgate.workers.summary import joined
 
@@ -193,6 +194,7 @@ class Crew:
         self._book = book
         self._clock = clock
         self._rounds: asyncio.Task[None] | None = None
+        self._legacy = Legacy()
 
     @property
     def up(self) -> bool:
@@ -220,8 +222,12 @@ class Crew:
         """What all of them see under these rules, and what those have counted that are gone."""
         found = await asyncio.gather(*(post.reading() for post in self.posts))
         one = joined(found, self._book.orders.serves, rules, self._clock.now())
-        if self._book.board is not None:
-            recount(one, self._book.board.read())
+        cells = {} if self._book.board is None else self._book.board.read()
+        for card, reading in found:
+            if reading:
+                self._legacy.note(card, reading, cells)
+        self._legacy.tell(one)
+        recount(one, cells)
         return one
 
     async def oblige(self, order: str, **terms: Any) -> list[dict[str, Any]]:
