@@ -187,3 +187,10 @@ def test_what_lies_in_deploy_loads() -> None:
 @pytest.mark.parametrize("when", WHEN)
 def test_every_kind_has_a_runbook(when: str) -> None:
     assert re.search(rf"^## {when}$", RUNBOOKS.read_text(), re.MULTILINE)
+
+
+def test_the_name_of_a_route_is_one_that_promql_can_read() -> None:
+    one = Alerts([{"name": "slow", "when": "latency", "route": ["caf\u00e9 \U0001f600"]}])
+
+    (rule,) = rules(one)
+    assert 'route=~"caf\u00e9 \U0001f600"' in rule["expr"]

@@ -97,8 +97,10 @@ def buckets(value: Histogram) -> tuple[list[tuple[str, int]], float]:
 
 def samples(reading: Reading) -> Iterator[Sample]:
     """Every metric of a reading: its name, its labels, and its value."""
+    # Where others let in keys of the same limit, nobody knows which refusals were wrong: not none.
+    weighed = reading["store"]["kind"] == "memory"
     for name, rule in reading["rules"].items():
-        yield from ruled(name, rule)
+        yield from ruled(name, rule, weighed)
     for route, one in reading["routes"].items():
         for status, count in one["statuses"].items():
             yield "headgate_http_requests", (route, status), count
@@ -112,7 +114,7 @@ def samples(reading: Reading) -> Iterator[Sample]:
     yield from standing(reading)
 
 
-def ruled(name: str, rule: Any) -> Iterator[Sample]:
+def ruled(name: str, rule: Any, weighed: bool) -> Iterator[Sample]:
     """What there is to tell of one rule."""
     for outcome in OUTCOMES:
         # Those that went in only because the rule is tried out are told apart here.
@@ -122,8 +124,9 @@ def ruled(name: str, rule: Any) -> Iterator[Sample]:
         yield "headgate_cost_units", (name, outcome), rule[f"units_{outcome}"]
     yield "headgate_near_limit", (name,), rule["near"]
     yield "headgate_wait_seconds", (name,), rule["waited"]
-    yield "headgate_refusals_sampled", (name,), rule["sampled"]
-    yield "headgate_wrong_refusals_sampled", (name,), rule["wrong"]
+    if weighed:
+        yield "headgate_refusals_sampled", (name,), rule["sampled"]
+        yield "headgate_wrong_refusals_sampled", (name,), rule["wrong"]
     yield "headgate_queue_length", (name,), rule["queue"] + rule["waiting"]
     if rule["limit"] is not None:
         yield "headgate_limit", (name,), rule["limit"]

@@ -94,7 +94,7 @@ def chosen(metric: str, condition: Condition, *matchers: str) -> str:
     """A metric, of those rules or routes that the condition is about."""
     label = (LABELS[condition.when] or ("",))[0]
     names: Sequence[str] = {"rule": condition.rule, "route": condition.route}.get(label, ())
-    found = [*matchers, *([f"{label}=~{json.dumps(pattern(names))}"] if names else [])]
+    found = [*matchers, *([f"{label}=~{spoken(pattern(names))}"] if names else [])]
     return f"{metric}{{{', '.join(found)}}}" if found else metric
 
 
@@ -102,6 +102,11 @@ def pattern(names: Sequence[str]) -> str:
     """A regular expression of these names and no others."""
     plain = ("".join(SPECIAL.get(one, one) for one in name) for name in names)
     return "|".join(plain)
+
+
+def spoken(text: str) -> str:
+    """A text in PromQL, which knows no pairs of surrogates."""
+    return json.dumps(text, ensure_ascii=False)
 
 
 SPECIAL = {one: f"\\{one}" for one in "\\.+*?()|[]{}^$"}
