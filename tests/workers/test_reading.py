@@ -36,6 +36,7 @@ def test_a_scrape_adds_up_to_what_clients_counted_whoever_ends(service: Service)
     with Process(rules(service, 4), "--watch", "0") as gateway:
         # 100 a minute are let in, by all workers together.
         statuses = [asked(gateway.port, ASK % b"/exact") for _ in range(40)]
+        scrape(gateway)
         lose(gateway)
         statuses += [asked(gateway.port, ASK % b"/exact") for _ in range(40)]
         gateway.rules.write_text(gateway.rules.read_text().replace("100/min", "90/min"))
@@ -52,6 +53,8 @@ def test_a_scrape_adds_up_to_what_clients_counted_whoever_ends(service: Service)
     assert metrics["headgate_http_requests_total", "*", "2xx"] == allowed
     assert metrics["headgate_http_requests_total", "*", "4xx"] == refused
     assert metrics["headgate_http_request_duration_seconds_count", "*"] == 120
+    servers = [key for key in metrics if key[0] == "headgate_upstream_requests_total"]
+    assert sum(metrics[key] for key in servers) == allowed
     assert metrics["headgate_workers",] == 4
     assert metrics["headgate_worker_restarts_total",] == 1
     assert metrics["headgate_config_reloads_total", "ok"] == 1

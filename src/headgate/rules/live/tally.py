@@ -200,7 +200,8 @@ def waited(entry: Entry, one: Any) -> int:
     """How long a rule had a request wait; nobody waits who is refused before."""
     if entry.waited <= 0.0 or one is None or one.booking is None or not one.decision:
         return 0
-    return round(one.decision.retry_after * MILLION)
+    wait: float = one.decision.retry_after
+    return round(wait * MILLION)
 
 
 def known(ruling: Any, entry: Entry) -> str:
