@@ -146,6 +146,42 @@ def test_places_and_breakers_are_looked_at() -> None:
     assert of(full[0], "mine").why == "path is /room, not /mine"
 
 
+def test_a_breaker_is_asked_as_a_request_asks_it() -> None:
+    clock = ManualClock(0.0)
+    rules = Rules([Rule("wary", breaker={"calls": 1, "pause": "10s"})])
+    keeper, request = Gatekeeper(rules, clock=clock), Request("GET", "/")
+    keeper.leave(keeper.enter(request), 500)
+    found = []
+    for pause in (0.0, 60.0, 0.0):
+        clock.advance(pause)
+        seen, entry = explain(keeper, request), keeper.enter(request)
+        found.append(of(seen, "wary").outcome)
+        assert (found[-1] == "refused") is not bool(entry)
+
+    # Open; then half open, and one goes in to try; of whom nothing is known yet.
+    assert found == ["refused", "allowed", "refused"]
+
+
+def test_a_queue_that_is_full_is_told_of_as_what_it_is() -> None:
+    async def meet() -> tuple[Explanation, Any]:
+        rule = Rule("room", key="client.ip", concurrent=1, over={"wait": {"timeout": "9s", "queue": 1}})
+        keeper = AsyncGatekeeper(Rules([rule]))
+        request = Request("GET", "/", client="192.0.2.1")
+        await keeper.enter(request)
+        waiting = asyncio.create_task(keeper.glance(request))  # type: ignore[arg-type]
+        await asyncio.sleep(0)
+        found = await adrive(explaining(keeper, request), aperform)
+        entry = await keeper.enter(request)
+        waiting.cancel()
+        return found, entry
+
+    found, entry = asyncio.run(meet())
+
+    refusal: Any = entry.refusal
+    assert of(found, "room").cause == refusal.cause
+    assert (found.status, refusal.kind) == (503, "capacity")
+
+
 def test_a_server_is_looked_at_and_nothing_is_written(valkey: Server) -> None:
     keeper = Gatekeeper(MIXED, store=valkey.patient)
     request = Request("POST", "/login", client="192.0.2.1")

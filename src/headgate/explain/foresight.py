@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from math import inf
 from typing import Any
 
 from headgate.adapters.http.herald import Herald
@@ -43,6 +44,8 @@ from headgate.rules.model.store import masked
 
 # Why a decision is no where nobody could be asked.
 LOST = "unavailable"
+# What a breaker says that somebody keeps open.
+FOREVER = 1 << 62
 Keeper = Gatekeeper | AsyncGatekeeper
 Later = list[tuple[Ruling, Lane | None, Opinion]]
 
@@ -193,10 +196,11 @@ def hold(entry: Entry, ruling: Ruling, lane: Lane | None, found: Opinion) -> Flo
         found.outcome = ALLOWED if found.outcome == FREE else found.outcome
         found.limit = most if found.limit is None else found.limit
         if (found.inside or 0) >= most:
-            waits = ruling.wait(found.key) > 0.0 and bulkhead.waiting(name) < ruling.queue
-            kind = "limit" if own and ruling.key is not None else "capacity"
-            cause = Cause("places" if own else "adaptive", "full", most)
-            if waits:
+            patient = ruling.wait(found.key) > 0.0
+            reason = "queue" if patient else "full"
+            kind = "limit" if own and ruling.key is not None and not patient else "capacity"
+            cause = Cause("places" if own else "adaptive", reason, most)
+            if patient and bulkhead.waiting(name) < ruling.queue:
                 found.outcome, found.cause = DELAYED, cause
             else:
                 full = Refusal(kind, ruling.rule, ruling.status, SOON, ruling.name, cause)
@@ -209,10 +213,11 @@ def attempt(entry: Entry, ruling: Ruling, found: Opinion) -> None:
     breaker = ruling.breaker()
     if breaker is None:
         return
-    state = breaker.state(found.key)
-    if state == "open":
-        wait = breaker.circuits[found.key].wait(breaker.time()) / 1e6
-        cause = Cause("breaker", state)
+    circuit = breaker.circuits.get(found.key)
+    pause = 0 if circuit is None else circuit.wait(breaker.time())
+    if pause > 0:
+        wait = inf if pause >= FOREVER else pause / 1e6
+        cause = Cause("breaker", breaker.state(found.key))
         found.wait = wait
         refused = Refusal("capacity", ruling.rule, ruling.status, wait, "", cause)
         decline(entry, ruling, found, refused)
