@@ -111,6 +111,15 @@ def shown(text: str, file: Path) -> str:
     return text.replace("FILE", str(file)).replace("VERSION", Rules.load(file).digest)
 
 
+def test_nobody_waits_in_earnest_to_be_told_of_a_wait(tmp_path: Path) -> None:
+    file = tmp_path / "rules.yaml"
+    file.write_text("version: 1\nrules: [{name: slow, limit: 1/h burst 1, over: wait 2h}]\n")
+
+    result = run(file, "/", "--times", "2")
+
+    assert (result.exit_code, result.output.splitlines()[0]) == (0, "GET /: goes in after 3600 s")
+
+
 def test_a_refusal_is_told_in_full(rules: Path) -> None:
     forged = ("-H", "X-Forwarded-For: 1.1.1.1, 203.0.113.7", "--peer", "10.0.0.3")
     at = ("--at", "2026-11-18T12:00:00Z", "--times", "3")

@@ -14,7 +14,7 @@ from headgate.cli.explain.asked import asked
 from headgate.cli.page import Page
 from headgate.cli.trouble import hushed
 from headgate.cli.trouble import text as source
-from headgate.clock import ManualClock
+from headgate.clock import ManualClock, SystemClock
 from headgate.explain.foresight import explain
 from headgate.explain.hindsight import Account, account, lines
 from headgate.explain.opinion import ALLOWED, REFUSED, SHADOWED, UNMET, Explanation, Opinion
@@ -53,9 +53,9 @@ def would(said: dict[str, Any]) -> int:
 
 
 def moment(text: str, own: bool) -> ManualClock | None:
-    """A clock that stands at that time, if there is one; else the machine's."""
+    """A clock that begins at that time, or now, and whose time nobody waits for; none elsewhere."""
     if not text:
-        return None
+        return ManualClock(SystemClock().now() / 1e6) if own else None
     if not own:
         raise ValueError("--at is for what is counted in memory://; elsewhere it is now")
     try:
