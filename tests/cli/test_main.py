@@ -77,6 +77,23 @@ def test_a_command_that_is_none_is_refused_with_what_is_like_it(word: str, hint:
     )
 
 
+@pytest.mark.parametrize("words", [["check"], ["explain", "/"], ["replay"]])
+def test_who_reads_a_pipe_may_go(words: list[str], tmp_path: Path) -> None:
+    (tmp_path / "rules.yaml").write_text("version: 1\nrules: [{name: one, limit: 1/s}]\n")
+    log = tmp_path / "a.log"
+    log.write_text('::1 - - [09/Oct/2025:08:53:20 +0000] "GET / HTTP/1.1" 200 1\n')
+    name, *more = words
+    told = [str(log), "--rules"] if name == "replay" else []
+    command = [sys.executable, "-m", "headgate.cli", name, *told, "rules.yaml", *more]
+    reader, writer = os.pipe()
+    os.close(reader)
+
+    done = subprocess.run(command, cwd=tmp_path, stdout=writer, stderr=subprocess.PIPE, check=False)
+    os.close(writer)
+
+    assert (done.returncode in (0, 1), done.stderr) == (True, b"")
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_says_in_its_help_what_it_ends_with(name: str) -> None:
     result = CliRunner().invoke(program, [name, "--help"])

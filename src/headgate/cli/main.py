@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from headgate.errors import MissingExtra
@@ -19,3 +20,14 @@ def main() -> None:
     except MissingExtra as missing:
         sys.stderr.write(f"headgate: {missing}\n")
         sys.exit(BROKEN)
+    finally:
+        flush()
+
+
+def flush() -> None:
+    """Have all that was said go out; whoever read it may have seen enough, and that is well."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # What is left is tried again at the end, where nobody can answer for it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

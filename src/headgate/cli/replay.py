@@ -86,6 +86,8 @@ def replay(context: click.Context, /, logs: tuple[str, ...], file: str, **said: 
         context.exit(play(logs, files, said))
     except RulesError as error:
         context.exit(broken(file, error.problems, said["plain"]))
+    except BrokenPipeError:
+        raise
     except (HeadgateError, OSError, ValueError) as error:
         context.exit(broken(file, (Problem(str(error)),), said["plain"]))
 

@@ -81,6 +81,8 @@ def suggest(context: click.Context, /, logs: tuple[str, ...], **said: Any) -> No
         context.exit(find(logs, said))
     except RulesError as error:
         context.exit(broken(said["rules"], error.problems, said["plain"]))
+    except BrokenPipeError:
+        raise
     except (HeadgateError, OSError, ValueError) as error:
         context.exit(broken("", (Problem(str(error)),), said["plain"]))
 

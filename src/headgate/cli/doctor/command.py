@@ -104,6 +104,8 @@ def doctor(context: click.Context, /, **said: Any) -> None:
         verdict = diagnosis.diagnose(said)
     except RulesError as error:
         context.exit(broken(said["file"], error.problems, said["plain"]))
+    except BrokenPipeError:
+        raise
     except (HeadgateError, OSError, ValueError) as error:
         problem = (Problem(str(error), file=said["file"]),)
         context.exit(broken(said["file"], problem, said["plain"]))

@@ -122,6 +122,8 @@ def explain(context: click.Context, /, **said: Any) -> None:
         context.exit(answered(said))
     except RulesError as error:
         context.exit(broken(said["file"], error.problems, said["plain"]))
+    except BrokenPipeError:
+        raise
     except (HeadgateError, OSError, ValueError) as error:
         problem = (Problem(str(error), file=said["file"] or said["audit"] or ""),)
         context.exit(broken(said["file"] or "", problem, said["plain"]))
