@@ -42,6 +42,11 @@ ENVOY_JSON = (
     b'"response_flags":"-","bytes_sent":5,"duration":250,"downstream_remote_address":'
     b'"203.0.113.7:5123","x_forwarded_for":"198.51.100.1","authority":"shop.example"}'
 )
+ECHO = (
+    b'{"time":"2025-10-10T13:55:36.250Z","id":"","remote_ip":"203.0.113.7","host":"shop.example",'
+    b'"method":"GET","uri":"/z","user_agent":"curl","status":200,"error":"","latency":250000000,'
+    b'"latency_human":"250ms","bytes_in":0,"bytes_out":5}'
+)
 AUDIT = (
     b'{"time": "2025-10-10T13:55:36.120000+00:00", "decision": "ab", "rule": "api", "kind": '
     b'"limit", "status": 429, "client": "203.0.113.7", "method": "GET", "host": "shop.example", '
@@ -110,6 +115,12 @@ TABLE: dict[str, tuple[bytes, str, dict[str, Any]]] = {
             **SHOP, "took": 250_000, "path": "/y", "peer": "203.0.113.7:5123",
             "forwarded": "198.51.100.1", "size": 5,
         },
+    ),
+    "echo": (ECHO, "json", {**SHOP, "at": UTC, "took": 250_000, "path": "/z"}),
+    "numbers beyond all measure": (
+        b'{"ts":1.760104536e18,"method":"GET","uri":"/","status":200,"duration":9e14}',
+        "json",
+        {},
     ),
     "our own audit": (
         AUDIT, "json", {**SHOP, "at": UTC + 120_000, "path": "/v1", "status": 429}

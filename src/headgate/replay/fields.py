@@ -84,6 +84,7 @@ WRITERS = {
     "start_time": MILLISECONDS,
     "startutc": NANOSECONDS,
     "event.duration": NANOSECONDS,
+    "latency_human": NANOSECONDS,
 }
 SUFFIXES = {"_ms": MILLISECONDS, "_us": MICROSECONDS, "_ns": NANOSECONDS}
 HEADS = ("headers", "request_headers", "request.headers", "http.request.headers")

@@ -25,6 +25,8 @@ from headgate.replay.words import (
 )
 
 MILLION = 1_000_000
+# What took as long as this, in microseconds, took no time that anybody has measured.
+LONGEST = 1_000_000_000_000_000_000
 NONE: frozenset[str] = frozenset()
 # Names that are texts of a hit, and nothing more has to be known of them.
 TEXTS = {PEER: "peer", FORWARDED: "forwarded", HOST: "host", SCHEME: "scheme", USER: "user"}
@@ -107,7 +109,7 @@ class Keyed:
             return self._stamps.read(octets(said))
         if isinstance(said, bool) or not isinstance(said, (int, float)) or not 1e8 < said < 1e19:
             return UNKNOWN
-        if isinstance(said, int):
+        if isinstance(said, int) or said >= 1e14:
             return self._stamps.read(b"%d" % said)
         return round(said * MILLION) if said < 1e11 else round(said * 1000)
 
@@ -156,4 +158,5 @@ def duration(said: Any, unit: int) -> int:
             return UNKNOWN
     if isinstance(said, bool) or not isinstance(said, (int, float)) or not 0 <= said < 1e15:
         return UNKNOWN
-    return round(said / 1000) if unit == NANOSECONDS else round(said * unit)
+    micros = round(said / 1000) if unit == NANOSECONDS else round(said * unit)
+    return micros if micros < LONGEST else UNKNOWN
