@@ -10,7 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from headgate.replay.contrast import Contrast
+from headgate.replay.hits import Hit
+from headgate.replay.run import spread
 from headgate.rules import Rules
 from tests.replay.truth import START, Ask, hit, judged, line, run, traffic, written
 
@@ -105,6 +110,48 @@ def test_lines_of_one_stamp_can_be_spread_over_their_second(tmp_path: Path) -> N
     assert (len(as_it_is["notes"]), apart["notes"]) == (1, [])
 
 
+def test_stamps_of_the_end_in_whole_seconds_are_spread_as_well(tmp_path: Path) -> None:
+    log = tmp_path / "a.log"
+    log.write_text(
+        "".join(
+            f'::1 [09/Oct/2025:08:53:{at // 10:02} +0000] "GET / HTTP/1.1" 200 0.{at % 7:03}\n'
+            for at in range(100)
+        )
+    )
+    form = '$remote_addr [$time_local] "$request" $status $request_time'
+    text = "rules: [{name: one, key: client.ip, limit: 10/s burst 1}]"
+
+    as_it_is, apart = run([log], text, form=form), run([log], text, form=form, spread=True)
+
+    assert as_it_is["rules"]["refused"] > 50
+    assert apart["rules"]["refused"] == 0
+    assert (len(as_it_is["notes"]), apart["notes"]) == (1, [])
+
+
+@given(st.lists(st.tuples(st.integers(0, 3_000), st.booleans(), st.integers(-1, 1_500))), st.data())
+def test_whoever_is_spread_keeps_to_the_order_of_time(
+    rows: list[tuple[int, bool, int]], data: st.DataObject
+) -> None:
+    hits = []
+    for moment, whole, took in rows:
+        hit = Hit()
+        hit.took = took * 1000
+        hit.at = moment * 1000
+        if whole:
+            # Its end is what was stamped.
+            hit.at = max(0, moment // 1000 * 1_000_000 - max(0, hit.took))
+        hits.append(hit)
+    hits.sort(key=lambda hit: hit.at)
+    before = {id(hit): hit.at for hit in hits}
+    cut = data.draw(st.integers(0, len(hits)))
+
+    found = [hit for batch in spread(iter([hits[:cut], hits[cut:]])) for hit in batch]
+
+    assert sorted(map(id, found)) == sorted(before)
+    assert [hit.at for hit in found] == sorted(hit.at for hit in found)
+    assert all(before[id(hit)] <= hit.at < before[id(hit)] + 2_000_000 for hit in found)
+
+
 def test_who_the_client_is_follows_from_what_the_rules_believe(tmp_path: Path) -> None:
     form = '$msec $remote_addr "$request" $status "$http_x_forwarded_for"'
     (tmp_path / "a.log").write_text(
@@ -124,6 +171,39 @@ def test_who_the_client_is_follows_from_what_the_rules_believe(tmp_path: Path) -
         "rules0.yaml: 1 requests came by a proxy that the rules trust, and the log does not have "
         "what it said of the client: the proxy itself was counted"
     ]
+
+
+BEHIND = """client: {trusted_proxies: [10.0.0.0/8]}
+plan: header.x-plan
+plans: {vip: unlimited}
+rules: [RULE]
+"""
+
+
+@pytest.mark.parametrize(
+    ("rule", "refused"),
+    [
+        ("{name: one, match: {client.ip: 203.0.113.0/24}, deny: true}", 2),
+        ("{name: one, match: {client.ip: 10.0.0.0/8}, deny: true}", 1),
+        # Only of those who came by the proxy it is known what they have booked.
+        ("{name: one, limit: 1/day, by: sliding_log}", 2),
+    ],
+)
+def test_behind_a_proxy_rules_ask_about_the_client(rule: str, refused: int, tmp_path: Path) -> None:
+    form = '$msec $remote_addr "$request" $status "$http_x_forwarded_for" "$http_x_plan"'
+    (tmp_path / "a.log").write_text(
+        '1760000000.000 10.0.0.1 "GET / HTTP/1.1" 200 "203.0.113.9" "vip"\n'
+        '1760000000.001 10.0.0.1 "GET / HTTP/1.1" 200 "203.0.113.8" "vip"\n'
+        '1760000000.002 10.0.0.1 "GET / HTTP/1.1" 200 "-" "-"\n'
+        '1760000000.003 198.51.100.1 "GET / HTTP/1.1" 200 "203.0.113.9" "vip"\n'
+        '1760000000.004 198.51.100.1 "GET / HTTP/1.1" 200 "203.0.113.9" "vip"\n'
+    )
+
+    report = run([tmp_path / "a.log"], BEHIND.replace("RULE", rule), form=form)
+
+    assert report["rules"]["refused"] == refused
+    # Once each, however many rules ask who it was.
+    assert report["rules"]["unseen"] == 1
 
 
 def test_a_rule_that_the_log_cannot_tell_of_is_left_out_and_said(tmp_path: Path) -> None:
@@ -193,6 +273,19 @@ def test_two_rule_files_are_held_against_each_other(tmp_path: Path) -> None:
         ],
         "keys_concerned": 2, "width": 1, "timeline": [[1_760_000_000, 3, 1, 3]],
     }  # fmt: skip
+
+
+def test_who_is_refused_by_one_now_and_by_the_other_later_is_one() -> None:
+    contrast = Contrast()
+    for old, new in (("a", ""), ("", "b"), ("a", "")):
+        hit = Hit()
+        hit.at = START
+        contrast.old(hit, old, "ada")
+        contrast.new(hit, new, "ada")
+
+    told = contrast.told(10, 0)
+
+    assert (told["only_old"], told["only_new"], told["keys_concerned"]) == (2, 1, 1)
 
 
 def test_verdicts_that_come_late_are_held_against_each_other_as_well(tmp_path: Path) -> None:

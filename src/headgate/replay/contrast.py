@@ -105,7 +105,8 @@ class Contrast:
                  "requests": count}
                 for (kind, rule, key), count in top
             ],
-            "keys_concerned": len(self.keys) + self.forgotten,
+            # Who is refused by one here and by the other there is one all the same.
+            "keys_concerned": len({key for _, _, key in self.keys}) + self.forgotten,
             "width": width,
             "timeline": [
                 [at * width, part[BOTH], part[OLD], part[NEW]]

@@ -141,7 +141,7 @@ class Detour:
         keys = {one.ruling.name: one.key for one in entry.passes}
         key = ""
         for ruling in visit.rulings:
-            key = self._whom(ruling, keys, entry, hit)
+            key = whom(ruling, keys, entry)
             self._count(ruling, hit, key, entry, shadowed)
             if entry.refusal is not None and entry.refusal.rule is ruling.rule:
                 break
@@ -154,12 +154,6 @@ class Detour:
             self._book(player.clock.moment + hit.took, partial(over, entry, hit))
         elif entry.owing:
             over(entry, hit)
-
-    def _whom(self, ruling: Any, keys: dict[str, str], entry: Entry, hit: Hit) -> str:
-        if ruling.key is None:
-            return str(self._player.client(hit))
-        key = keys.get(ruling.name)
-        return key if key is not None else str(ruling.key(entry.request))
 
     def _count(
         self, ruling: Any, hit: Hit, key: str, entry: Entry, shadowed: set[str]
@@ -178,6 +172,15 @@ class Detour:
         known = score.add(hit.at, key, outcome)
         if known > 0:
             self._player.widen(score, known)
+
+
+def whom(ruling: Any, keys: dict[str, str], entry: Entry) -> str:
+    """Who asked, by the key of a rule, or by their address where all are counted together."""
+    request: Any = entry.request
+    if ruling.key is None:
+        return str(request.client)
+    key = keys.get(ruling.name)
+    return key if key is not None else str(ruling.key(request))
 
 
 def over(entry: Entry, hit: Hit) -> None:

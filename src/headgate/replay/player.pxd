@@ -47,5 +47,5 @@ cdef class Player:
     cdef Way meet(self, Spot spot)
     cpdef client(self, Hit hit)
     cpdef request(self, Hit hit)
-    cdef key(self, Entry entry, Hit hit)
+    cdef key(self, Entry entry, request)
     cpdef widen(self, Score score, long long known)

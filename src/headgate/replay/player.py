@@ -14,7 +14,7 @@ from headgate.replay.detour import Detour
 from headgate.replay.dial import Dial
 from headgate.replay.hits import Hit, Spot
 from headgate.replay.score import Score
-from headgate.rules.clients.client import NOBODY, Client
+from headgate.rules.clients.client import NOBODY, Client, Found
 from headgate.rules.live.entry import Entry
 from headgate.rules.live.ruleset import Ruleset
 from headgate.rules.live.turnstile import Turnstile
@@ -112,8 +112,9 @@ class Player:
                 key = self.client(hit)
                 entry = turnstile.weigh(key, None)
             else:
-                entry = turnstile.enter(self.request(hit))
-                key = self.key(entry, hit)
+                request = self.request(hit)
+                entry = turnstile.enter(request)
+                key = self.key(entry, request)
             self.judge(way.score, hit, key, entry)
         elif way.free:
             self.free += 1
@@ -155,11 +156,14 @@ class Player:
     def client(self, hit: Hit) -> str:
         """The key of the client's address."""
         if not self.plain and hit.headers is not None:
-            return str(self.finder.find(hit)[0])
+            who, blind = self.finder.find(hit)
+            self.unseen += blind
+            return str(who.key)
         place = f"{hit.peer} {hit.forwarded}" if hit.forwarded else hit.peer
         found = self.clients.get(place)
         if found is None:
-            found, blind = self.finder.find(hit)
+            who, blind = self.finder.find(hit)
+            found = who.key
             if blind:
                 self.unseen += 1
                 return found
@@ -177,17 +181,17 @@ class Player:
         if hit.host:
             headers = {**(headers or {}), "host": hit.host}
         key = self.client(hit)
-        return Request(
-            spot.method, spot.path, headers, spot.query, hit.host or spot.host,
-            hit.scheme or "http", key, hit.peer, hit.user,
+        return Comer(
+            self.finder, hit, spot.method, spot.path, headers, spot.query, hit.host or spot.host,
+            hit.scheme or "http", key, user=hit.user,
         )  # fmt: skip
 
-    def key(self, entry: Entry, hit: Hit) -> str:
+    def key(self, entry: Entry, request: Request) -> str:
         """Whom to name as the one who asked, where a rule counts all together or not at all."""
         for one in entry.passes:
             if one.key:
                 return str(one.key)
-        return self.client(hit)
+        return request.client
 
     def widen(self, score: Score, known: int) -> None:
         """See that there is room for more keys."""
@@ -205,8 +209,21 @@ class Finder:
         self.header = client.header
         self._believing = bool(client.trusted_proxies or client.trusted_hops)
 
-    def find(self, hit: Hit) -> tuple[str, bool]:
-        """The key, and whether it may be that of a proxy, as the log does not have what it said."""
+    def find(self, hit: Hit) -> tuple[Found, bool]:
+        """Who it is, and whether that may be a proxy, as the log does not have what it said."""
+        peer, said = self.said(hit)
+        if not peer:
+            return NOBODY, False
+        blind = self._believing and not said and self._client.meet(peer)[1]
+        return self._client.find(peer, [said] if said else []), blind
+
+    def believes(self, hit: Hit) -> bool:
+        """Whether who connected is a proxy that is believed."""
+        peer, _ = self.said(hit)
+        return bool(peer) and self._client.meet(peer)[1]
+
+    def said(self, hit: Hit) -> tuple[str, str]:
+        """Who connected, and what they said of the client."""
         said = hit.forwarded
         if self.header != FORWARDED:
             said = (hit.headers or {}).get(self.header, "")
@@ -215,7 +232,25 @@ class Finder:
             # Who wrote the line saw the last of them.
             said, _, peer = said.rpartition(",")
             peer = peer.strip()
-        if not peer:
-            return NOBODY.key, False
-        blind = self._believing and not said and self._client.meet(peer)[1]
-        return self._client.find(peer, [said] if said else []).key, blind
+        return peer, said
+
+
+class Comer(Request):
+    """A request of a log; its whole address, and who wrote its headers, are found if asked for."""
+
+    __slots__ = ("finder", "hit")
+
+    def __init__(self, finder: Finder, hit: Hit, *said: Any, **options: Any) -> None:
+        super().__init__(*said, **options)
+        self.finder = finder
+        self.hit = hit
+
+    @property
+    def address(self) -> str:
+        """The client's whole address."""
+        return self.finder.find(self.hit)[0].address
+
+    @property
+    def vouched(self) -> bool:
+        """Whether headers were written by a proxy that is believed."""
+        return self.finder.believes(self.hit)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ from headgate.replay.detect import Format, detect
 from headgate.replay.fit import fit, wanted
 from headgate.replay.hits import Hit
 from headgate.replay.lines import Lines
-from headgate.replay.order import Order, woven
+from headgate.replay.order import MOMENT, Order, woven
 from headgate.replay.player import Player
 from headgate.replay.report import Side, stamp, told
 from headgate.replay.sources import Source
@@ -144,7 +145,7 @@ class Span:
                 self.begin = batch[0].at
             self.end = batch[-1].at
             self.requests += len(batch)
-            self.coarse = self.coarse and all(hit.at % SECOND == 0 for hit in batch)
+            self.coarse = self.coarse and all(map(rough, batch))
             yield batch
 
     def told(self) -> dict[str, Any]:
@@ -171,24 +172,42 @@ class Span:
 
 
 def spread(batches: Iterator[list[Hit]]) -> Iterator[list[Hit]]:
-    """The same hits; those of one whole second spread evenly over it, in their order."""
+    """The same hits; those of one stamp of a whole second spread evenly over it, in their order."""
+    ready: list[Hit] = []
     held: list[Hit] = []
+    second = -1
     for batch in batches:
-        ready: list[Hit] = []
         for hit in batch:
-            if held and held[0].at != hit.at:
-                ready += apart(held)
+            if held and second != upper(hit):
+                ready += apart(held, second)
                 held = []
+            second = upper(hit)
             held.append(hit)
-        yield ready
-    yield apart(held)
+        ready.sort(key=MOMENT)
+        # Nobody is put before the time at which they were.
+        count = bisect_left(ready, held[0].at, key=MOMENT) if held else 0
+        yield ready[:count]
+        ready = ready[count:]
+    ready += apart(held, second)
+    ready.sort(key=MOMENT)
+    yield ready
 
 
-def apart(hits: list[Hit]) -> list[Hit]:
-    """Hits of one stamp, as they may have come."""
-    if hits and hits[0].at % SECOND == 0:
-        for place, hit in enumerate(hits):
-            hit.at += place * SECOND // len(hits)
+def upper(hit: Hit) -> int:
+    """The second that a moment is not after."""
+    return -(-hit.at // SECOND)
+
+
+def rough(hit: Hit) -> bool:
+    """Whether it was stamped with a whole second, at its beginning or at its end."""
+    return hit.at % SECOND == 0 or (hit.took > 0 and (hit.at + hit.took) % SECOND == 0)
+
+
+def apart(hits: list[Hit], second: int) -> list[Hit]:
+    """Hits of one second, as they may have come."""
+    moved = [hit for hit in hits if rough(hit)]
+    for place, hit in enumerate(moved):
+        hit.at = second * SECOND + place * SECOND // len(moved)
     return hits
 
 
