@@ -6,6 +6,7 @@
   // Plotly takes some tags for its own: names of strangers are text and nothing else.
   const inert = (text) => String(text).replace(/[^\P{C}]/gu, "\uFFFD")
     .replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+  const dates = { type: "date", title: { text: "time in UTC", standoff: 4 } };
   const short = (text) => text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text;
 
   function layout(more) {
@@ -52,7 +53,7 @@
     return [bars(x, width, [
       ["let in", through, style("--allowed")], ["made to wait", delayed, style("--delayed")],
       ["let in by shadow", shadowed, style("--shadowed")], ["refused", refused, style("--refused")],
-    ]), layout({ xaxis: { type: "date" }, yaxis: { title: { text: `requests in ${every(width)}` } } })];
+    ]), layout({ xaxis: dates, yaxis: { title: { text: `requests in ${every(width)}` } } })];
   }
 
   function rowsOf(names, lists) {
@@ -61,7 +62,7 @@
       type: "bar", orientation: "h", y, x: values, name, marker: { color },
       customdata: names.map(inert), hovertemplate: `%{customdata}: %{x:,} ${name}<extra></extra>` }));
     return [traces, layout({ hovermode: "closest", bargap: 0.25, height: 90 + 22 * names.length,
-      xaxis: { title: { text: "requests" } },
+      xaxis: { title: { text: "requests", standoff: 8 } },
       yaxis: { tickvals: y, ticktext: names.map((name) => inert(short(name))), autorange: "reversed" } })];
   }
 
@@ -90,7 +91,7 @@
       zmin: 0, hoverongaps: false, customdata: rows.map((row) => new Array(parts).fill(inert(row.key || "(no key)"))),
       hovertemplate: "%{customdata}<br>%{x}: %{z:,} refused<extra></extra>",
       colorbar: { thickness: 10, outlinewidth: 0, title: { text: `in ${every(width)}`, side: "right" } } }],
-    layout({ hovermode: "closest", height: 110 + 20 * rows.length, xaxis: { type: "date", range: [
+    layout({ hovermode: "closest", height: 110 + 20 * rows.length, xaxis: { ...dates, range: [
       new Date(from * 1000).toISOString(), new Date((until + width) * 1000).toISOString()] },
       yaxis: { tickvals: y, ticktext: rows.map((row) => inert(short(row.key || "(no key)"))), autorange: "reversed",
         showgrid: false } })];
@@ -101,7 +102,7 @@
     return [bars(x, told.width, [
       ["by both", both, style("--dim")], ["by the old file alone", old, style("--allowed")],
       ["by the new file alone", fresh, style("--refused")],
-    ]), layout({ xaxis: { type: "date" }, yaxis: { title: { text: `refused in ${every(told.width)}` } } })];
+    ]), layout({ xaxis: dates, yaxis: { title: { text: `refused in ${every(told.width)}` } } })];
   }
 
   function concerned(told) {
