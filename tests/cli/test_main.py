@@ -77,14 +77,22 @@ def test_a_command_that_is_none_is_refused_with_what_is_like_it(word: str, hint:
     )
 
 
-@pytest.mark.parametrize("words", [["check"], ["explain", "/"], ["replay"]])
+def test_letters_that_a_terminal_has_not_are_spelled(tmp_path: Path) -> None:
+    (tmp_path / "rules.yaml").write_text("version: 1\nrules: [{name: one, limit: 1/s}]\n")
+    command = [sys.executable, "-m", "headgate.cli", "explain", "rules.yaml", "/\xe4"]
+    tongue = {**os.environ, "PYTHONIOENCODING": "ascii"}
+
+    done = subprocess.run(command, cwd=tmp_path, env=tongue, capture_output=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.startswith(b"GET /\\xe4: goes in\n")
+
+
+@pytest.mark.parametrize("words", [["check"], ["replay", "a.log", "--rules"]])
 def test_who_reads_a_pipe_may_go(words: list[str], tmp_path: Path) -> None:
     (tmp_path / "rules.yaml").write_text("version: 1\nrules: [{name: one, limit: 1/s}]\n")
-    log = tmp_path / "a.log"
-    log.write_text('::1 - - [09/Oct/2025:08:53:20 +0000] "GET / HTTP/1.1" 200 1\n')
-    name, *more = words
-    told = [str(log), "--rules"] if name == "replay" else []
-    command = [sys.executable, "-m", "headgate.cli", name, *told, "rules.yaml", *more]
+    (tmp_path / "a.log").write_text('::1 - - [09/Oct/2025:08:53:20 +0000] "GET / HTTP/1.1" 200 1\n')
+    command = [sys.executable, "-m", "headgate.cli", *words, "rules.yaml"]
     reader, writer = os.pipe()
     os.close(reader)
 

@@ -164,7 +164,9 @@ def test_a_breaker_is_asked_as_a_request_asks_it() -> None:
 
 def test_a_queue_that_is_full_is_told_of_as_what_it_is() -> None:
     async def meet() -> tuple[Explanation, Any]:
-        rule = Rule("room", key="client.ip", concurrent=1, over={"wait": {"timeout": "9s", "queue": 1}})
+        rule = Rule(
+            "room", key="client.ip", concurrent=1, over={"wait": {"timeout": "9s", "queue": 1}}
+        )
         keeper = AsyncGatekeeper(Rules([rule]))
         request = Request("GET", "/", client="192.0.2.1")
         await keeper.enter(request)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from io import TextIOWrapper
 
 from headgate.errors import MissingExtra
 
@@ -13,6 +14,9 @@ BROKEN = 2
 
 def main() -> None:
     """Do what the command line says, and end the process."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        # Names may have letters in them that a terminal of another tongue has not.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         from headgate.cli.program import program  # noqa: PLC0415 - it may not be there
 
