@@ -196,7 +196,10 @@ def test_a_refusal_is_written_down_under_the_name_that_its_client_was_told(
     assert lines[0] == {
         "time": "1970-01-12T13:46:40+00:00", "decision": told[1][0], "rule": "few",
         "kind": "limit", "status": 429, "client": "127.0.0.1", "method": "GET", "host": "a.test",
-        "path": "/a", "retry_after": 60.0, "version": version,
+        "path": "/a", "retry_after": 60.0, "version": version, "reason": "limit", "policy": "few",
+        "key_source": "client.ip", "key": "127.0.0.1", "terms": "", "full": "", "cost": 1,
+        "limit": 1, "remaining": 0, "reset": 60.0, "degraded": False, "waited": 0.0,
+        "shadowed": [], "store": "memory://",
     }  # fmt: skip
     # Whoever floods the gateway does not flood its log.
     assert [(one["decision"], one.get("suppressed", 0)) for one in lines[1:]] == [(told[5][0], 2)]
