@@ -12,7 +12,6 @@ from headgate.clock import Clock
 from headgate.rules.model.rules import Rules
 from headgate.rules.watch.sources import Text
 from headgate.telemetry.reading import Reading, WorkerReading
-from headgate.telemetry.union import recount
 from headgate.workers.doors import Door
 from headgate.workers.hand import GREETING, Hand
 from headgate.workers.legacy import Legacy
@@ -222,13 +221,7 @@ class Crew:
         """What all of them see under these rules, and what those have counted that are gone."""
         found = await asyncio.gather(*(post.reading() for post in self.posts))
         one = joined(found, self._book.orders.serves, rules, self._clock.now())
-        cells = {} if self._book.board is None else self._book.board.read()
-        for card, reading in found:
-            if reading:
-                self._legacy.note(card, reading, cells)
-        self._legacy.tell(one)
-        recount(one, cells)
-        return one
+        return self._legacy.amend(one, found, self._book.board)
 
     async def oblige(self, order: str, **terms: Any) -> list[dict[str, Any]]:
         """Have all do something about a rule; what those say who are there."""

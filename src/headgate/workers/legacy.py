@@ -7,12 +7,14 @@ nobody is missed who does not answer for once.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from headgate.rules.live.tally import NAMES
+from headgate.telemetry.board import Board
 from headgate.telemetry.counters import ROUTE, RULE, STORE
 from headgate.telemetry.reading import Reading, WorkerReading
+from headgate.telemetry.union import recount
 
 # Where a number stands in a reading.
 Place = tuple[Any, ...]
@@ -30,6 +32,18 @@ class Legacy:
         self._seen: dict[int, tuple[int, float]] = {}
         self._last: dict[int, dict[Place, float]] = {}
         self._sums: dict[int, dict[Place, float]] = {}
+
+    def amend(
+        self, one: Reading, found: Sequence[tuple[WorkerReading, Any]], board: Board | None
+    ) -> Reading:
+        """What was found in all workers, as one, with what those have counted who are gone."""
+        cells = {} if board is None else board.read()
+        for card, reading in found:
+            if reading:
+                self.note(card, reading, cells)
+        self.tell(one)
+        recount(one, cells)
+        return one
 
     def note(self, card: WorkerReading, reading: Any, cells: Collection[str]) -> None:
         """Take note of what a worker says; what lies in `cells` is kept there."""
