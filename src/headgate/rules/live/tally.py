@@ -167,8 +167,8 @@ class Tally:
         return f"Tally(passed={self.passed}, refused={self.refused}, shadowed={self.shadowed})"
 
 
-def count(entry: Entry, rulings: Sequence[Any], now: int) -> None:
-    """Count what became of a request with every rule that had a say in it."""
+def count(entry: Entry, rulings: Sequence[Any], now: int, waits: bool = False) -> None:
+    """Count what became of a request with every rule that had a say in it; whether it waited."""
     shadowed = {rule.name for rule in entry.shadowed}
     passes = {one.ruling: one for one in entry.passes}
     refusal, shut = entry.refusal, False
@@ -193,12 +193,12 @@ def count(entry: Entry, rulings: Sequence[Any], now: int) -> None:
         # may be known only when it is answered.
         spent = units if refusal is None and not ruling.fee.pends(entry.request) else 0
         verdict = SHADOWED if ruling.name in shadowed else PASSED
-        ruling.tally.count(verdict, key, spent, decision, waited(entry, one), now)
+        ruling.tally.count(verdict, key, spent, decision, waited(one) if waits else 0, now)
 
 
-def waited(entry: Entry, one: Any) -> int:
-    """How long a rule had a request wait; nobody waits who is refused before."""
-    if entry.waited <= 0.0 or one is None or one.booking is None or not one.decision:
+def waited(one: Any) -> int:
+    """How long a rule had a request wait."""
+    if one is None or one.booking is None or not one.decision:
         return 0
     wait: float = one.decision.retry_after
     return round(wait * MILLION)

@@ -46,10 +46,8 @@ def enter(entry: Entry, rulings: Sequence[Ruling], plan: Plan, hands: Hands) -> 
     later: Later = []
     try:
         yield from ask(entry, rulings, plan, later)
-        if entry.refusal is not None:
-            # Whatever was booked, nobody waits for it.
-            entry.waited = 0.0
-        elif entry.waited > 0.0:
+        waits = entry.refusal is None and entry.waited > 0.0
+        if waits:
             yield from rest(entry, hands)
         for ruling, lane, key in later:
             if entry.refusal is None:
@@ -60,7 +58,7 @@ def enter(entry: Entry, rulings: Sequence[Ruling], plan: Plan, hands: Hands) -> 
     except BaseException:
         yield from undo(entry)
         raise
-    count(entry, rulings, hands.now())
+    count(entry, rulings, hands.now(), waits)
     prepare(entry, rulings)
     if entry.refusal is not None:
         yield from undo(entry)
