@@ -46,8 +46,12 @@ def told(one: Finding, file: Path) -> str:
     return f"{one.verdict}: {one.check}: {at}{one.found}".replace(str(file), "FILE")
 
 
-def answering(ahead: float = 0.0, **info: str) -> Any:
-    """The answers of an impostor that says this of itself, with a clock that is ahead."""
+def answering(ahead: float = 0.0, stuck: bool = False, **info: str) -> Any:
+    """The answers of an impostor that says this of itself, with a clock that is ahead.
+
+    One that is `stuck` cannot save, and refuses to write.
+    """
+    written = b"*1\r\n" + bulk(b"SET MISCONF unable to persist to disk") if stuck else b"*0\r\n"
 
     def answer(words: list[bytes]) -> bytes:
         word = words[0].upper()
@@ -58,7 +62,7 @@ def answering(ahead: float = 0.0, **info: str) -> Any:
             now = SystemClock().now() + round(ahead * 1e6)
             return b"*2\r\n" + bulk(b"%d" % (now // 1_000_000)) + bulk(b"%d" % (now % 1_000_000))
         simple = {
-            b"PING": b"+PONG\r\n", b"EVAL": b"*0\r\n", b"EVALSHA": b"-NOSCRIPT none\r\n",
+            b"PING": b"+PONG\r\n", b"EVAL": written, b"EVALSHA": b"-NOSCRIPT none\r\n",
             b"UNLINK": b":0\r\n",
         }  # fmt: skip
         return simple.get(word, b"-ERR unknown command\r\n")

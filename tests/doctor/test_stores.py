@@ -116,15 +116,17 @@ def test_a_user_who_may_do_just_what_is_needed_is_well(tmp_path: Path) -> None:
         (20.0, {}, "doubt: store.clock: PLACE: is 20 s ahead of this machine"),
         (-7200.0, {}, "bad: store.clock: PLACE: is 7,200 s behind this machine"),
         (0.0, {"loading": "1"}, "bad: store.writes: PLACE: is still loading its data"),
+        (0.0, {"rdb_last_bgsave_status": "err", "stuck": True},
+         "bad: store.writes: PLACE: could not save its data the last time, and refuses to write"),
         (0.0, {"rdb_last_bgsave_status": "err"},
-         "bad: store.writes: PLACE: could not save its data the last time"),
-        (0.0, {"aof_last_write_status": "err"},
-         "bad: store.writes: PLACE: could not write its log the last time"),
+         "doubt: store.writes: PLACE: could not save its data the last time, and goes on"),
+        (0.0, {"aof_last_write_status": "err", "stuck": True},
+         "bad: store.writes: PLACE: could not write its log the last time, and refuses to write"),
         (0.0, {"maxmemory": "1100000"}, "doubt: store.memory: PLACE: uses 1.0 MB of 1.1 MB"),
     ],
 )  # fmt: skip
 def test_what_a_server_says_of_itself_is_judged(
-    ahead: float, info: dict[str, str], said: str, tmp_path: Path
+    ahead: float, info: dict[str, Any], said: str, tmp_path: Path
 ) -> None:
     with Impostor(answering(ahead, **info)) as impostor:
         place = f"127.0.0.1:{impostor.port}"

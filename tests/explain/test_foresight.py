@@ -169,12 +169,13 @@ def test_a_queue_that_is_full_is_told_of_as_what_it_is() -> None:
         )
         keeper = AsyncGatekeeper(Rules([rule]))
         request = Request("GET", "/", client="192.0.2.1")
-        await keeper.enter(request)
+        inside = await keeper.enter(request)
         waiting = asyncio.create_task(keeper.glance(request))  # type: ignore[arg-type]
         await asyncio.sleep(0)
         found = await adrive(explaining(keeper, request), aperform)
         entry = await keeper.enter(request)
         waiting.cancel()
+        await keeper.leave(inside)
         return found, entry
 
     found, entry = asyncio.run(meet())

@@ -45,7 +45,7 @@ class Server(NamedTuple):
 
     `info` is INFO by its fields. `skew` is how far its clock is ahead, in seconds, and `doubt` by
     how much that may be wrong. `pings` are seconds, sorted. `forbidden` are the commands that it
-    refused, each with its words.
+    refused, each with its words. `stuck` says whether it refused to write for its disk's sake.
     """
 
     place: str
@@ -56,6 +56,7 @@ class Server(NamedTuple):
     pings: tuple[float, ...] = ()
     forbidden: tuple[str, ...] = ()
     cluster: dict[str, str] = {}  # noqa: RUF012 - nobody changes it
+    stuck: bool = False
 
 
 def interview(place: Place, held: bool, clock: SystemClock) -> Server:
@@ -69,11 +70,13 @@ def interview(place: Place, held: bool, clock: SystemClock) -> Server:
         pings = talk.ping()
         skew, doubt = talk.skew()
         writable = info.get("role", "master") == "master" and info.get("loading", "0") == "0"
-        forbidden = talk.forbidden(held) if writable else ()
+        refused = talk.refused(held) if writable else ()
+        forbidden = tuple(one for one in refused if not worded(one).startswith(OTHER))
+        stuck = any(worded(one).startswith(STUCK) for one in refused)
         cluster = {}
         if info.get("cluster_enabled") == "1":
             cluster = fields(talk.ask("CLUSTER", "INFO"))
-        return Server(str(place), "", info, skew, doubt, pings, forbidden, cluster)
+        return Server(str(place), "", info, skew, doubt, pings, forbidden, cluster, stuck)
     except StoreUnavailable as problem:
         return Server(str(place), str(problem))
     finally:
@@ -123,7 +126,7 @@ class Talk:
                 best = ((there - (before + after) / 2) / 1e6, doubt)
         return best
 
-    def forbidden(self, held: bool) -> tuple[str, ...]:
+    def refused(self, held: bool) -> tuple[str, ...]:
         """What it will not do, each command with what it said."""
         tag = secrets.token_hex(8)
         keys = [f"headgate:1:doctor:{number}:{{{tag}}}" for number in (1, 2)]
@@ -136,7 +139,7 @@ class Talk:
         gone = self.ask("UNLINK", *keys)
         if isinstance(gone, Refusal) and gone.word != "CROSSSLOT":
             said.append(f"UNLINK {gone}")
-        return tuple(one for one in said if not one.partition(" ")[2].lstrip("-").startswith(OTHER))
+        return tuple(said)
 
     def close(self) -> None:
         """Hang up."""
@@ -148,6 +151,12 @@ class Talk:
 
 # Who keeps a key, and whether there is room for it, are other questions than what one may do.
 OTHER = ("MOVED", "ASK", "CLUSTERDOWN", "OOM", "MISCONF", "READONLY", "LOADING", "NOREPLICAS")
+STUCK = "MISCONF"
+
+
+def worded(one: str) -> str:
+    """What a server said of a command that it refused."""
+    return one.partition(" ")[2].lstrip("-")
 
 
 def fields(reply: Any) -> dict[str, str]:

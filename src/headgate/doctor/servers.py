@@ -17,6 +17,11 @@ FULL, NEARLY = 0.98, 0.85
 # The share of the budget that half of the answers may take.
 SLOW = 0.25
 SAFE = ("noeviction",)
+# What has failed where these are not ok.
+FAILED = {
+    "rdb_last_bgsave_status": "could not save its data the last time",
+    "aof_last_write_status": "could not write its log the last time",
+}
 HERE = ("localhost", "127.0.0.1", "::1")
 
 
@@ -90,13 +95,14 @@ def serving(server: Server) -> Finding:
 
 
 def stuck(server: Server) -> Iterator[Finding]:
-    """What keeps it from writing."""
+    """What keeps it from writing, or may."""
+    failed = [said for field, said in FAILED.items() if server.info.get(field, "ok") != "ok"]
     if server.info.get("loading", "0") != "0":
         yield Finding("store.writes", BAD, server.place, "is still loading its data")
-    elif server.info.get("rdb_last_bgsave_status", "ok") != "ok":
-        yield Finding("store.writes", BAD, server.place, "could not save its data the last time")
-    elif server.info.get("aof_last_write_status", "ok") != "ok":
-        yield Finding("store.writes", BAD, server.place, "could not write its log the last time")
+    elif failed and server.stuck:
+        yield Finding("store.writes", BAD, server.place, f"{failed[0]}, and refuses to write")
+    elif failed:
+        yield Finding("store.writes", DOUBT, server.place, f"{failed[0]}, and goes on")
     else:
         yield Finding("store.writes", GOOD, server.place, "writes")
 
