@@ -39,6 +39,9 @@ autodoc_class_signature = "mixed"
 # What is said about types of others, and of inner modules, is text.
 nitpick_ignore_regex = [("py:.*", r".*")]
 
+# What people copy stays as it is typed: --strict with two hyphens, and straight quotes.
+smartquotes = False
+
 html_theme = "furo"
 html_title = f"Headgate {release}"
 html_static_path = ["_static"]

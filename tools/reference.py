@@ -40,7 +40,7 @@ from headgate.rules.model.table import kind
 from headgate.rules.model.terms import Terms
 from headgate.rules.model.trust import Trust
 from headgate.rules.model.upstream import Assurance, Health, Retries, Upstream
-from headgate.telemetry.names import FAMILIES
+from headgate.telemetry.names import FAMILIES, Family
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "rules.md"
@@ -91,13 +91,15 @@ def measured(page: str) -> str:
 
 def listed() -> str:
     """All metrics, between their comments."""
-    rows = [
-        f"| `{one.title}` | {one.kind} | {', '.join(f'`{label}`' for label in one.labels)} "
-        f"| {one.says} |"
-        for one in FAMILIES
-    ]
-    head = "| metric | is a | labels | tells |\n| --- | --- | --- | --- |\n"
+    rows = [f"| `{one.title}` | {labelled(one)} | {one.says} |" for one in FAMILIES]
+    head = "| metric | is a | tells |\n| --- | --- | --- |\n"
     return "<!-- metrics -->\n" + head + "\n".join(rows) + "\n<!-- end of metrics -->"
+
+
+def labelled(family: Family) -> str:
+    """What kind of metric it is, and by which labels there are several of it."""
+    labels = ", ".join(f"`{label}`" for label in family.labels)
+    return f"{family.kind} by {labels}" if labels else family.kind
 
 
 def included(name: str) -> str:

@@ -6,6 +6,7 @@ The site itself is built by `make docs`, where a warning is a failure.
 from __future__ import annotations
 
 import re
+import runpy
 import shlex
 from pathlib import Path
 
@@ -48,6 +49,11 @@ def test_what_is_typed_on_a_page_is_a_command(page: Path) -> None:
         command = program.get_command(Context(program), words_typed[0])
         assert command is not None, typed[0]
         command.make_parser(Context(command)).parse_args(words_typed[1:])
+
+
+def test_what_is_typed_looks_on_the_site_as_it_is_typed() -> None:
+    # Otherwise --strict would be shown with a dash, and copied with it.
+    assert not runpy.run_path(str(DOCS / "conf.py"))["smartquotes"]
 
 
 def test_contents_follow_the_links_of_a_page() -> None:
