@@ -19,6 +19,7 @@ from headgate.rules.live.tally import NAMES
 from headgate.telemetry.board import Board
 from headgate.telemetry.meter import CHECKS, Meter
 from headgate.telemetry.slate import Slate
+from headgate.telemetry.summits import Summits
 
 logger = logging.getLogger("headgate")
 
@@ -31,6 +32,7 @@ class Counters:
 
     def __init__(self, board: Board | Slate | None = None) -> None:
         self.board = Slate() if board is None else board
+        self.summits = Summits()
         self._lodges: list[Any] = []
         self._meters: dict[str, Meter] = {}
         self._warned = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from headgate.breakers.circuit import STATES
 from headgate.measures import MILLION
@@ -23,10 +24,9 @@ from headgate.telemetry.reading import (
     TopReading,
     WorkerReading,
 )
+from headgate.telemetry.summits import Summits
 from headgate.telemetry.union import counted, recount
 
-# So many heavy hitters are told.
-FEW = 20
 # The worst first.
 BREAKERS = ("open", "half_open", "closed")
 # Whatever it was forced into, it is one of these.
@@ -42,13 +42,13 @@ def survey(keeper: Any, serves: str, counters: Counters, docket: Docket) -> Read
     lodge, cells = keeper.lodge, counters.read()
     found = blank(keeper.rules, serves, lodge.clock.now())
     found["rules"] = rules(lodge)
+    found["trial"] = None if lodge.trial is None else lodge.trial.told()
     recount(found, cells)
     found["store"] = store(lodge.url)
     watched(found["store"], lodge)
-    found["top"] = tops(lodge)
+    found["top"] = tops(lodge, counters.summits)
     found["refusals"] = docket.latest()
     found["reload"] = reload(keeper)
-    found["trial"] = None if lodge.trial is None else lodge.trial.told()
     found["workers"] = [worker()]
     return found
 
@@ -94,13 +94,10 @@ def watched(found: StoreReading, lodge: Any) -> None:
         found["keys"], found["capacity"], found["evicted"] = hold
 
 
-def tops(lodge: Any) -> dict[str, TopReading]:
+def tops(lodge: Any, summits: Summits) -> dict[str, TopReading]:
     """Who asks most by each of them, and who is refused most."""
-    found: dict[str, Any] = {}
-    now = lodge.clock.now()
-    for one in reversed(lodge.lodges):
-        found |= {ruling.name: ruling.tally.tops.reading(FEW, now) for ruling in one.rulings}
-    return found
+    known = {one.name: one for each in reversed(lodge.lodges) for one in each.rulings}
+    return summits.tell(known, lodge.clock.now())
 
 
 def rule(ruling: Ruling) -> RuleReading:
@@ -111,7 +108,7 @@ def rule(ruling: Ruling) -> RuleReading:
         "mode": str(one.mode),
         "rollout": float(one.rollout),
         "key": ", ".join(one.key),
-        "terms": terms(one),
+        "terms": said(ruling),
         **counted(ruling.tally.read()),  # type: ignore[typeddict-item]
         "limit": limit,
         "inside": inside,
@@ -119,6 +116,18 @@ def rule(ruling: Ruling) -> RuleReading:
         "queue": 0 if ruling.crowd is None else ruling.crowd.waiting,
         "breaker": breaker(ruling),
     }
+
+
+# The terms of rules in words, which stay the same as long as those are in force.
+SAID: WeakKeyDictionary[Ruling, list[str]] = WeakKeyDictionary()
+
+
+def said(ruling: Ruling) -> list[str]:
+    """The terms of a rule; to spell them takes longer than all else that is told of it."""
+    found = SAID.get(ruling)
+    if found is None:
+        found = SAID[ruling] = terms(ruling.rule)
+    return found
 
 
 def terms(one: Rule) -> list[str]:

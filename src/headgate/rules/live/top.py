@@ -97,6 +97,13 @@ class Top:
             if cells[at] != 0 and keys[place] is not None
         ]
 
+    def places(self) -> tuple[dict[Any, int], Any]:
+        """Where each key stands that is counted, and the cells by which it is."""
+        cells, keys, room = self.view, self.keys, self.room
+        found: dict[Any, int] = dict(zip(keys, range(0, room * W, W), strict=False))
+        found.pop(None, None)
+        return found, cells
+
     def add(self, mark: int, key: str, refused: int) -> None:
         at = self.seek(mark)
         if self.cells[at] == 0:
@@ -216,18 +223,18 @@ class Tops:
     def most(self, few: int, now: int) -> tuple[list[Heavy], int, int]:
         """The few who asked most; how often anybody did, and since how many microseconds."""
         self.turn(now)
-        heavy = sorted(joined(self.asked_before, self.asked), key=lambda one: (-one.asked, one.key))
-        return heavy[:few], self.asked_before.total + self.asked.total, now - self.since
+        heavy = heaviest(self.asked_before, self.asked, few)
+        return heavy, self.asked_before.total + self.asked.total, now - self.since
 
     def worst(self, few: int, now: int) -> list[Heavy]:
         """The few who were refused most, by how often that was; the error is that of `refused`."""
         self.turn(now)
-        asked = {one.key: one.asked for one in joined(self.asked_before, self.asked)}
-        heavy = [
+        heavy = heaviest(self.refused_before, self.refused, few)
+        asked = {one.key: one.asked for one in met(self.asked_before, self.asked, heavy)}
+        return [
             Heavy(one.key, max(one.asked, asked.get(one.key, 0)), one.error, one.asked)
-            for one in joined(self.refused_before, self.refused)
+            for one in heavy
         ]
-        return sorted(heavy, key=lambda one: (-one.refused, one.key))[:few]
 
     def reading(self, few: int, now: int) -> dict[str, Any]:
         """The few who asked most and were refused most, and how many of all that is."""
@@ -255,14 +262,38 @@ class Tops:
         self.until = now + SPAN
 
 
-def joined(before: Top, now: Top) -> list[Heavy]:
-    """Those who were counted in either; of who was not, the most that it may have been is taken."""
-    first = {one.key: one for one in before.heavy()}
-    second = {one.key: one for one in now.heavy()}
-    found = []
-    for key in {**first, **second}:
-        one = first.get(key) or Heavy(key, before.least, before.least, 0)
-        two = second.get(key) or Heavy(key, now.least, now.least, 0)
-        asked, error = one.asked + two.asked, one.error + two.error
-        found.append(Heavy(key, asked, error, one.refused + two.refused))
-    return found
+def heaviest(before: Top, now: Top, few: int) -> list[Heavy]:
+    """The few who were counted most in both; of who is not in one, the most it may have been."""
+    first, old = before.places()
+    second, new = now.places()
+    some, more = before.least, now.least
+    # Whoever serves waits for this, so that of all the others no more is made than a number.
+    sums = {
+        key: old[at + A] + (new[second[key] + A] if key in second else more)
+        for key, at in first.items()
+    }
+    sums |= {key: new[at + A] + some for key, at in second.items() if key not in first}
+    if len(sums) > few:
+        least = sorted(sums.values())[len(sums) - few]
+        sums = {key: count for key, count in sums.items() if count >= least}
+    chosen = sorted(sums, key=lambda key: (-sums[key], key))[:few]
+    one, two = (first, old, some), (second, new, more)
+    return [added(key, counted(key, *one), counted(key, *two)) for key in chosen]
+
+
+def met(before: Top, now: Top, some: list[Heavy]) -> list[Heavy]:
+    """What was counted of some keys; of who is in neither, nothing."""
+    one, two = (*before.places(), before.least), (*now.places(), now.least)
+    known = [each.key for each in some if each.key in one[0] or each.key in two[0]]
+    return [added(key, counted(key, *one), counted(key, *two)) for key in known]
+
+
+def counted(key: str, places: dict[Any, int], cells: Any, least: int) -> tuple[int, int, int]:
+    """How often a key asked, how much less that may have been, and how often it was refused."""
+    at = places.get(key, -1)
+    return (least, least, 0) if at < 0 else (cells[at + A], cells[at + E], cells[at + R])
+
+
+def added(key: str, one: tuple[int, int, int], two: tuple[int, int, int]) -> Heavy:
+    """Both together."""
+    return Heavy(key, one[0] + two[0], one[1] + two[1], one[2] + two[2])
