@@ -7,6 +7,7 @@ from typing import Any
 
 from headgate.measures import MILLION
 from headgate.rules.live.tally import NAMES
+from headgate.rules.live.trial import TITLE
 from headgate.telemetry.counters import ROUTE, RULE, STORE
 from headgate.telemetry.meter import ANSWERS, CHECKS, statuses, taken
 from headgate.telemetry.reading import (
@@ -63,6 +64,12 @@ def recount(reading: Reading, cells: Mapping[str, Sequence[int]]) -> None:
     for name, one in reading["rules"].items():
         if RULE + name in cells:
             one.update(counted(cells[RULE + name]))  # type: ignore[typeddict-item]
+    trial = reading["trial"]
+    found = None if trial is None else cells.get(f"{RULE}{TITLE}{round(trial['since'] * MILLION)}")
+    if trial is not None and found is not None:
+        told = counted(found)
+        passed = told["allowed"] + told["delayed"] + told["failed_open"]
+        trial["shadowed"], trial["allowed"] = told["shadowed"], passed - told["shadowed"]
     reading["routes"] |= measured(cells)
     if STORE in cells:
         reading["checks"] = taken(CHECKS, cells[STORE])

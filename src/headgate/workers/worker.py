@@ -69,7 +69,7 @@ async def serve(line: socket.socket) -> bool:
     sockets = [(one, socket.socket(fileno=number)) for one, some in several for number in some]
     try:
         server = made(orders, origin, sockets, first["secret"], first["board"])
-        await attempt(server.keeper.lodge, first["trial"])
+        await resume(server.keeper.lodge, first["trial"])
         await server.start()
     except Exception as problem:
         if not isinstance(problem, (HeadgateError, OSError, ValueError)):
@@ -110,6 +110,14 @@ async def attempt(lodge: Lodge, trial: Any) -> dict[str, Any]:
     """Try a rule beside those in force, or none any more."""
     lodge.attempt(None if trial is None else Trial(trial["rule"], trial["since"]))
     return {}
+
+
+async def resume(lodge: Lodge, trial: Any) -> None:
+    """Try what others try already; who cannot serves without: it is nothing that has to be."""
+    try:
+        await attempt(lodge, trial)
+    except Exception as problem:
+        logger.error("the rule on trial is not tried here: %s", problem)  # noqa: TRY400 - no trace
 
 
 # What a worker does about a rule, for its master.
@@ -172,7 +180,12 @@ class Duty:
 
     async def _tell(self, number: int, order: str) -> None:
         server = self._server
-        answer = server.status() if order == "status" else server.reading()
+        try:
+            answer = server.status() if order == "status" else server.reading()
+        except Exception:
+            # Without an answer it would be taken for one that hangs.
+            logger.exception("it cannot be said how it is")
+            answer = {}
         self._channel.send(id=number, answer=answer)
 
     async def _reload(self, number: int, text: Text) -> None:

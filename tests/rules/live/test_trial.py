@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from array import array
 from typing import Any
 
 import pytest
@@ -10,9 +11,11 @@ import pytest
 from headgate import ManualClock
 from headgate.errors import RulesError
 from headgate.rules.live.gatekeeper import AsyncGatekeeper, Gatekeeper
+from headgate.rules.live.tally import NAMES
 from headgate.rules.live.trial import KEYS, Trial
 from headgate.rules.matching.request import Request
 from headgate.rules.model.rules import Rules
+from headgate.telemetry.union import recount
 
 RULES = "version: 1\nrules: [{name: api, key: client.ip, limit: 10/min}]"
 TRIED = {"key": "client.ip", "limit": "3/min"}
@@ -129,6 +132,36 @@ def test_so_many_keys_are_known_of_those_that_would_be_cut() -> None:
 
     assert len(told) == KEYS
     assert {"key": "always", "shadowed": 9} in told
+
+
+def test_a_request_is_cut_once_whatever_would_cut_it_and_not_at_all_where_others_do() -> None:
+    text = "version: 1\nrules: [{name: full, match: {path: /full}, concurrent: 1}]"
+    found, trial = keeper(text), Trial({"key": "client.ip", "limit": "1/min", "concurrent": 1})
+    found.lodge.attempt(trial)
+    paths = ["/", "/", "/", "/full", "/full", "/full"]
+
+    entries = [found.enter(Request(path=path, client="192.0.2.1")) for path in paths]
+
+    # The last two are refused by the rule in force.
+    assert [bool(entry) for entry in entries] == [True] * 4 + [False] * 2
+    told = trial.told()
+    assert (told["allowed"], told["shadowed"]) == (1, 3)
+    assert told["keys"] == [{"key": "192.0.2.1", "shadowed": 3}]
+
+
+def test_what_it_has_counted_lies_on_the_board_and_is_there_for_whoever_comes_next() -> None:
+    rows: dict[str, Any] = {}
+    found, trial = keeper(), Trial(TRIED, 5_000_000)
+    found.lodge.furnish(lambda name: rows.setdefault(name, array("q", bytes(8 * len(NAMES)))))
+    found.lodge.attempt(trial)
+    ask(found, 5)
+
+    board = {f"rule:{name}": [*row] for name, row in rows.items()}
+    one: Any = {"rules": {}, "routes": {}, "trial": {**Trial(TRIED, 5_000_000).told()}}
+    recount(one, board)
+
+    assert sorted(rows) == ["api", "~trial@5000000"]
+    assert (one["trial"]["allowed"], one["trial"]["shadowed"]) == (3, 2)
 
 
 def test_event_loops_try_it_too() -> None:

@@ -199,7 +199,7 @@ class Lodge:
         """Have it lie here again, and begin anew."""
         for lodge in self.lodges:
             lodge._place = None
-            for ruling in lodge.rulings:
+            for ruling in lodge._ready.every:
                 ruling.tally.leave()
 
     def _settle(self, rules: Rules, shelf: Shelf) -> None:
@@ -216,8 +216,9 @@ class Lodge:
         # Put the tallies of rules where they are to lie.
         if self._place is None:
             return
-        for ruling in book.rulings:
-            view = None if ruling.tally.placed else self._place(ruling.name)
+        for ruling in book.every:
+            name = ruling.name if ruling.trial is None else ruling.trial.title
+            view = None if ruling.tally.placed else self._place(name)
             if view is not None:
                 ruling.tally.move(view)
 

@@ -37,7 +37,7 @@ class Ruleset:
         self.version = rules.digest
         self.rulings = [Ruling(rule, rules.plans, shelf, era) for rule in rules.rules]
         self.trial = None if trial is None else trial.ruling(rules, shelf, era)
-        self._all = [*self.rulings, *([] if self.trial is None else [self.trial])]
+        self.every = [*self.rulings, *([] if self.trial is None else [self.trial])]
         # Where the plan of a request stands, if it is not the app that says it.
         self._booked = booked(rules)
         self.plan: Callable[[Request], str] = planned
@@ -48,11 +48,11 @@ class Ruleset:
                 ruling.turnstile = Turnstile(ruling, self.version, self.plan)
         self._index = Index(
             Condition.of(rule.match.conditions, rule.match.exceptions, rule.when)
-            for rule in (ruling.rule for ruling in self._all)
+            for rule in (ruling.rule for ruling in self.every)
         )
         self._met: dict[tuple[int, ...], tuple[Ruling, ...]] = {}
         # Where only method and path matter, what they meet is remembered as it is found.
-        asked = {fact for ruling in self._all for fact in facts(ruling.rule)}
+        asked = {fact for ruling in self.every for fact in facts(ruling.rule)}
         self._plain = asked <= {"method", "path"}
         self._known: dict[tuple[str, str], tuple[Ruling, ...]] = {}
 
@@ -84,7 +84,7 @@ class Ruleset:
         seen: set[str] = set()
         met: list[Ruling] = []
         for position in positions:
-            ruling = self._all[position]
+            ruling = self.every[position]
             if ruling.rule.group not in seen:
                 met.append(ruling)
                 seen |= {ruling.rule.group} - {""}

@@ -21,6 +21,8 @@ from headgate.rules.model.table import Table
 
 # What it is called, and what it has counted is kept by: no rule in a file can have this name.
 NAME = "~trial"
+# What stands before the moment it began, in the name by which others find what it has counted.
+TITLE = f"{NAME}@"
 USUAL = "trial"
 # What makes it a trial, whatever is said of these.
 SHADOW = {"mode": "shadow", "headers": False}
@@ -45,6 +47,7 @@ class Trial:
         self.rule = sound(said)
         self.tally = Tally()
         self.keys: dict[str, int] = {}
+        self.title = f"{TITLE}{since}"
 
     def ruling(self, rules: Rules, shelf: Shelf, era: int) -> Ruling:
         """Ready to be asked, beside these rules."""

@@ -18,7 +18,7 @@ from headgate.errors import BulkheadFull, StoreUnavailable
 from headgate.rules.live.entry import SOON, Cause, Entry, Pass, Refusal
 from headgate.rules.live.ruling import Lane, Ruling
 from headgate.rules.live.stock import lay, prepare
-from headgate.rules.live.tally import count
+from headgate.rules.live.tally import count, known
 from headgate.rules.live.turnstile import refusal
 from headgate.rules.matching.request import Request
 
@@ -59,6 +59,8 @@ def enter(entry: Entry, rulings: Sequence[Ruling], plan: Plan, hands: Hands) -> 
         yield from undo(entry)
         raise
     count(entry, rulings, hands.now(), waits)
+    if entry.shadowed and entry.refusal is None:
+        confide(entry, rulings[-1])
     prepare(entry, rulings)
     if entry.refusal is not None:
         yield from undo(entry)
@@ -285,11 +287,15 @@ def settle(slot: Any, status: int) -> None:
         slot.success()
 
 
+def confide(entry: Entry, last: Ruling) -> None:
+    """Tell the rule on trial, which is the last one, whom it alone would have refused, once."""
+    if last.trial is not None and last.rule in entry.shadowed:
+        last.trial.note(known(last, entry))
+
+
 def refuse(entry: Entry, ruling: Ruling, key: str, refused: Refusal) -> None:
     """Refuse, where the rule is enforced; else remember that it would have been refused."""
     if ruling.enforced(key):
         entry.refusal = refused
     else:
         entry.shadowed = (*entry.shadowed, ruling.rule)
-        if ruling.trial is not None:
-            ruling.trial.note(key)
