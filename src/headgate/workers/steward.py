@@ -100,15 +100,25 @@ def checked(rule: Any, moment: int) -> dict[str, Any]:
     return Trial(rule, moment).said
 
 
+# Of a breaker, the worst last.
+STATES = ("", "closed", "metrics_only", "forced_closed", "half_open", "open", "forced_open")
+
+
 def tightest(said: Sequence[dict[str, Any]], own: bool) -> dict[str, Any]:
     """Of what workers say, that of the one where least is left; `own` if each has its own."""
 
-    def left(one: dict[str, Any]) -> tuple[int, ...]:
-        return tuple(limit["remaining"] for limit in one["limits"])
+    def left(one: dict[str, Any]) -> float:
+        return min((each["remaining"] / max(1, each["limit"]) for each in one["limits"]), default=1)
 
     least: dict[str, Any] = min(said, key=left)
     found = {**least}
-    if own and found["places"] is not None:
-        inside = sum(one["places"]["inside"] for one in said)
-        found["places"] = {**found["places"], "inside": inside}
+    places = [one["places"] for one in said if one["places"] is not None]
+    if places:
+        found["places"] = {
+            "limit": sum(one["limit"] for one in places) if own else places[0]["limit"],
+            "inside": (sum if own else max)(one["inside"] for one in places),
+            "waiting": sum(one["waiting"] for one in places),
+        }
+    # Each has breakers of its own, wherever they count.
+    found["breaker"] = max((one["breaker"] for one in said), key=STATES.index)
     return {**found, "workers": len(said), "own": own and len(said) > 1}

@@ -19,8 +19,10 @@ from headgate.stores.shared.store import SharedStore
 
 RULES = """
 version: 1
-plans: {vip: unlimited}
+plans: {vip: unlimited, free: {thrifty: 1/h}}
+plan: header.x-plan
 rules:
+  - {name: thrifty, match: {path: /thrifty}, key: client.ip, limit: 5/h}
   - {name: api, key: client.ip, limit: [2/s, 100/day]}
   - {name: places, match: {path: /slow}, concurrent: 3}
   - {name: banned, match: {path: /no}, deny: true}
@@ -91,6 +93,18 @@ def test_a_key_that_is_lifted_is_as_if_it_had_never_been_seen(store: str) -> Non
     assert lifted == fresh
 
 
+def test_a_key_is_lifted_by_whatever_plan_it_has_asked(store: str) -> None:
+    async def enter(keeper: Any) -> Any:
+        request = Request(path="/thrifty", client="192.0.2.1", headers={"x-plan": "free"})
+        return bool(await keeper.enter(request))
+
+    first, second, _, third = asked(
+        store, enter, enter, lambda keeper: lift(keeper.lodge, "thrifty", "192.0.2.1"), enter
+    )
+
+    assert (first, second, third) == (True, False, True)
+
+
 def test_places_that_are_taken_stay_taken(store: str) -> None:
     async def enter(keeper: Any) -> Any:
         keeper.entries = [
@@ -147,4 +161,6 @@ def test_a_rule_that_is_not_there_is_named_with_those_that_are() -> None:
         asked("memory://", lambda keeper: stand(keeper.lodge, "x", ""))
 
     assert str(caught.value) == 'there is no rule "apis"; did you mean api?'
-    assert str(other.value) == ('there is no rule "x"; there are api, places, banned, fragile')
+    assert str(other.value) == (
+        'there is no rule "x"; there are thrifty, api, places, banned, fragile'
+    )

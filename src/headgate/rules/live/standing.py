@@ -45,17 +45,19 @@ async def stand(lodge: Lodge, rule: str, key: str, plan: str = "") -> dict[str, 
 
 
 async def lift(lodge: Lodge, rule: str, key: str, plan: str = "") -> dict[str, Any]:
-    """Have a rule forget a key, as if it had never been seen; then how it stands.
+    """Have a rule forget a key, as if it had never been seen, by any plan; then how it stands.
 
     Its breaker is closed. Places that it holds are in use, and stay so.
     """
     ruling = find(lodge, rule)
     name = called(ruling, key)
-    lane = ruling.lane(plan, name)
-    if lane is not None and lane.limiter is not None:
-        answer = lane.limiter.reset(name)
-        if isawaitable(answer):
-            await answer
+    for title in dict.fromkeys((plan, "", *ruling.plans)):
+        # Nobody but a request itself says which plan it has, so it is forgotten in all of them.
+        lane = ruling.lane(title, name)
+        for limiter in () if lane is None else (lane.limiter, lane.bandwidth):
+            answer = None if limiter is None else limiter.reset(name)
+            if isawaitable(answer):
+                await answer
     if ruling.rule.breaker is not None:
         ruling.breaker().reset(name)
     return await stand(lodge, rule, key, plan)
