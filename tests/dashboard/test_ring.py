@@ -122,3 +122,28 @@ def test_a_page_is_told_what_it_does_not_know() -> None:
     assert [point["n"] for point in ring.since("00000000-4")] == [3, 4, 5]
     assert [point["n"] for point in ring.since(f"{ring.mark}-x")] == [3, 4, 5]
     assert ring.name == f"{ring.mark}-5"
+
+
+def test_where_no_worker_answered_for_a_moment_all_was_not_counted_anew_in_a_second() -> None:
+    ring = Ring()
+    ring.add(reading(1.0, {"api": {"allowed": 70_000}}))
+    nobody = ring.add(reading(2.0, {}))
+
+    point = ring.add(reading(3.0, {"api": {"allowed": 70_004}, "new": {"refused": 2}}))
+
+    assert nobody is not None
+    assert point is not None
+    assert nobody["rules"] == {}
+    assert point["rules"] == {"api": [4, 0, 0, 0, 0], "new": [0, 0, 2, 0, 0]}
+
+
+def test_where_the_clock_was_put_back_no_point_is_later_than_the_latest() -> None:
+    ring = Ring()
+    for second in (100.0, 101.0, 102.0):
+        ring.add(reading(second, {"api": {"allowed": int(second)}}))
+
+    point = ring.add(reading(100.5, {"api": {"allowed": 110}}))
+
+    assert point is not None
+    assert (point["span"], point["rules"]) == (1.0, {"api": [8, 0, 0, 0, 0]})
+    assert [one["at"] for one in ring.since("")] == [100.5]

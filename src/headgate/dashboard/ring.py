@@ -16,6 +16,8 @@ LONGEST = 900
 BUSIEST = 100
 # Of a rule, in this order; what failed open or closed is one.
 COUNTED = ("allowed", "delayed", "refused", "shadowed", "failed_open", "failed_closed")
+# What lies between two readings, in seconds.
+PACE = 1.0
 # One second has too few requests to say what the hundredth of them took.
 RECENT = 5
 
@@ -30,20 +32,26 @@ class Ring:
         self._points: deque[Point] = deque(maxlen=longest)
         self._number = 0
         self._last: Mapping[str, Any] | None = None
+        # What each rule had counted when it was last heard of.
+        self._counts: dict[str, list[float]] = {}
         self._routes: deque[list[float]] = deque(maxlen=RECENT)
         self._checks: deque[list[float]] = deque(maxlen=RECENT)
 
     def add(self, reading: Mapping[str, Any]) -> Point | None:
         """Note a reading; the point it makes with the one before, or None if it is the first."""
         last, self._last = self._last, reading
+        before, after = self._counts, counted(reading)
+        # Where no worker answers there are no rules: they did not begin anew.
+        self._counts = after if reading["rules"] else before
         if last is None:
             return None
         self._number += 1
+        self._rewind(reading["at"])
         point: Point = {
             "n": self._number,
             "at": reading["at"],
-            "span": max(0.001, reading["at"] - last["at"]),
-            "rules": moved(counted(last), counted(reading)),
+            "span": lapse(last["at"], reading["at"]),
+            "rules": moved(before, after),
             # Not one of those in force, so no part of what they do together.
             "trial": "" if reading["trial"] is None else reading["trial"]["name"],
             "limits": limits(reading["rules"]),
@@ -68,6 +76,11 @@ class Ring:
         """What the latest point is called."""
         return f"{self.mark}-{self._number}"
 
+    def _rewind(self, at: float) -> None:
+        # Where the clock was put back, what it once called later is not the latest for ever.
+        while self._points and self._points[-1]["at"] > at:
+            self._points.pop()
+
     def _slow(
         self, recent: deque[list[float]], before: Iterable[Any], after: Iterable[Any]
     ) -> list[float] | None:
@@ -78,6 +91,11 @@ class Ring:
         if sum(counts) <= 0:
             return None
         return [quantile(borders, counts, 0.5), quantile(borders, counts, 0.99)]
+
+
+def lapse(before: float, now: float) -> float:
+    """The seconds between two readings; as many as there should be, if the clock was put back."""
+    return max(0.001, now - before) if now > before else PACE
 
 
 def counted(reading: Mapping[str, Any]) -> dict[str, list[float]]:

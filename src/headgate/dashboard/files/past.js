@@ -21,7 +21,9 @@ export class Past {
   }
 
   add(point) {
-    if (!point || this.points.at(-1)?.at >= point.at) return;
+    if (!point || this.points.some((one) => one.at === point.at && one.n === point.n)) return;
+    // Where the clock was put back, what it once called later would be the latest for ever.
+    while (this.points.at(-1)?.at > point.at) this.points.pop();
     this.points.push(point);
     if (this.points.length > LONGEST) this.points.shift();
   }
@@ -65,6 +67,14 @@ export class Past {
     const points = this.within(seconds);
     const spent = points.reduce((sum, one) => sum + one.span, 0);
     return spent ? points.reduce((sum, one) => sum + one.requests, 0) / spent : 0;
+  }
+
+  // The rules that had most to decide.
+  busy(seconds, most) {
+    const sums = new Map();
+    for (const point of this.within(seconds))
+      for (const name of inForce(point)) sums.set(name, (sums.get(name) ?? 0) + point.rules[name].reduce((sum, one) => sum + one, 0));
+    return [...sums].sort((one, other) => other[1] - one[1]).slice(0, most - 1).map(([name]) => name);
   }
 
   // The rules that were busiest by one of COUNTED.
