@@ -172,6 +172,32 @@ def test_who_comes_when_too_many_are_there_is_sent_away(monkeypatch: pytest.Monk
     assert talk(Office(), request("GET /health", NEAR)) == ""
 
 
+def test_what_somebody_asked_for_and_does_not_take_in_is_not_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "PATIENCE", 0.05)
+    monkeypatch.setattr(module.shelf, "find", lambda _: module.shelf.leaf(bytes(1 << 24), "x"))
+
+    async def ask() -> None:
+        (door,) = doors([("127.0.0.1:0", listening("127.0.0.1:0"))], 1, ())
+        admin = Admin(door, TOKEN, Office())
+        await admin.open()
+        host, _, port = door.place.partition(":")
+        reader, writer = await asyncio.open_connection(host, int(port), limit=1)
+        writer.write(request("GET /", NEAR))
+        async with asyncio.timeout(20):
+            while not admin._guests:
+                await asyncio.sleep(0)
+            (guest,) = admin._guests
+            while admin._guests:
+                await asyncio.sleep(0.01)
+            assert guest.transport.get_write_buffer_size() == 0
+        writer.transport.abort()
+        admin.close()
+
+    asyncio.run(ask())
+
+
 def request(line: str, *headers: str, body: str = "") -> bytes:
     if body:
         return request(line, *headers, f"Content-Length: {len(body)}") + body.encode()

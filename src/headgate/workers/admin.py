@@ -163,9 +163,7 @@ class Admin:
         if letter is None:
             await self.feed.serve(question, reader, writer)
             return
-        writer.write(letter.spelled())
-        async with asyncio.timeout(PATIENCE):
-            await writer.drain()
+        await send(writer, letter.spelled())
 
     async def _answer(self, question: Question) -> Letter | None:
         # None if the answer is a stream, that does not end.
@@ -265,6 +263,17 @@ class Admin:
         logger.info("the admin was asked to drain")
         self._office.drain()
         return written({"status": "draining"}, 202)
+
+
+async def send(writer: asyncio.StreamWriter, data: bytes) -> None:
+    """Send all of it, or hang up: what somebody does not take in would lie here for ever."""
+    writer.transport.set_write_buffer_limits(0)
+    writer.write(data)
+    try:
+        async with asyncio.timeout(PATIENCE):
+            await writer.drain()
+    except TimeoutError:
+        writer.transport.abort()
 
 
 def place(question: Question) -> dict[str, str]:
