@@ -7,7 +7,12 @@ const ROWS = 200;
 
 export function rules(reading, past, chosen, choose) {
   const names = Object.keys(reading.rules);
-  fill(by("rule-rows"), names.slice(0, ROWS).map((name) => row(name, reading, past, chosen, choose)));
+  // Of very many, those that do something, and the one that was chosen; in the order of the file.
+  const busy = new Set([chosen, ...names.length > ROWS ? past.busy(60, ROWS) : []]);
+  const rest = names.filter((name) => !busy.has(name)).slice(0, Math.max(0, ROWS - busy.size));
+  const kept = new Set([...busy, ...rest]);
+  fill(by("rule-rows"), [...names.filter((name) => kept.has(name)).map((name) => row(name, reading, past, chosen, choose)),
+    names.length > ROWS ? none(10, `${count(names.length - ROWS)} more did less in the last minute; choose one above to see it here.`) : null]);
 }
 
 function row(name, reading, past, chosen, choose) {
@@ -29,15 +34,15 @@ function row(name, reading, past, chosen, choose) {
     make("td", { class: "n" }, rule.shadowed ? count(rule.shadowed) : "–"),
     make("td", { class: "n" }, rule.near ? count(rule.near) : "–"),
     make("td", { class: "n" }, rule.limit == null ? "–" : `${count(rule.inside)} of ${count(rule.limit)}`),
-    make("td", { class: "tags" }, states(name, rule, reading, shadowed)));
+    make("td", { class: "tags" }, states(name, rule, reading, minute[4])));
 }
 
-function states(name, rule, reading) {
+function states(name, rule, reading, failed) {
   const found = [];
   if (rule.breaker === "open") found.push(tag("breaker open", "refused"));
   else if (rule.breaker === "half_open") found.push(tag("breaker trying", "delayed"));
   if (rule.waiting + rule.queue) found.push(tag(`${count(rule.waiting + rule.queue)} wait`, "delayed"));
-  if (rule.failed_open + rule.failed_closed) found.push(tag("decided without its store", "delayed"));
+  if (failed) found.push(tag("decided without its store", "delayed"));
   for (const alert of reading.alerts) if (alert.rule === name && alert.level === "raised") found.push(tag(alert.name, "refused"));
   return found.length ? found : make("span", { class: "quiet" }, "well");
 }
@@ -55,10 +60,19 @@ export function reload(reading) {
   list(by("problems"), problems);
   const raised = reading.alerts.filter((one) => one.level === "raised");
   by("alerts").hidden = !raised.length;
-  fill(by("alerts"), raised.map((one) => make("li", {}, make("strong", {}, one.name), ` ${one.kind.replaceAll("_", " ")}${one.rule ? ` at ${one.rule}` : ""}: ${value(one.value)}, and ${value(one.threshold)} is too much; since ${clock(one.since)}`)));
+  fill(by("alerts"), raised.map((one) => make("li", {}, make("strong", {}, one.name), ` ${one.kind.replaceAll("_", " ")}${one.rule ? ` at ${one.rule}` : ""}${much(one)}; since ${clock(one.since)}`)));
 }
 
-const value = (number) => (number == null ? "–" : Math.abs(number) <= 1 ? percent(number) : rate(number));
+// What is so or not has no number; the others are times, numbers of requests, or shares.
+const STATES = ["breaker", "degraded", "reload"];
+const TIMES = ["checks", "latency"];
+const NUMBERS = ["queue", "restarts"];
+
+function much({ kind, value, threshold }) {
+  if (STATES.includes(kind)) return "";
+  const shown = TIMES.includes(kind) ? span : NUMBERS.includes(kind) ? rate : percent;
+  return `: ${shown(value)}, and ${shown(threshold)} is too much`;
+}
 
 export function list(node, problems) {
   node.hidden = !problems?.length;

@@ -28,9 +28,10 @@ export class Trials {
   // The rules as they are written, whenever they are others.
   async learn(reading) {
     if (reading.version === this.version) return;
-    this.version = reading.version;
+    const { version } = reading;
     const { said } = await get("/rules");
     if (!said) return;
+    this.version = version;
     this.rules = Object.fromEntries(said.rules.map((one) => [one.name, one.rule]));
     offer(by("trial-from"), Object.keys(this.rules), [["", "an example"]]);
   }
