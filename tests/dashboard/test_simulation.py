@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 import pytest
 
 from headgate import FixedWindow, Limiter, ManualClock, SlidingLog, TokenBucket
-from headgate.dashboard.simulation import MOST, PARTS, play, read
+from headgate.dashboard.simulation import MOST, PARTS, edges, play, read
 from headgate.testing import admitted, most_in_any
 from headgate.testing import play as simulate
 
@@ -77,3 +78,11 @@ def test_what_cannot_be_played_is_told(said: dict[str, Any], problem: str) -> No
         read(said)
 
     assert str(caught.value) == problem
+
+
+def test_windows_without_number_are_not_listed_before_anybody_comes() -> None:
+    traffic = read({"kind": "edges", "rate": "1/ms", "mean": 0.1, "seconds": 86_400})
+
+    first = [*islice(edges(traffic), 4)]
+
+    assert first == pytest.approx([0.000999, 0.001, 0.002999, 0.003])

@@ -205,6 +205,10 @@ def test_the_library_comes_from_the_package_that_is_installed() -> None:
                 "kind: is steady, visitors, bursts, edges, surge, not no"
             ]},
         ),
+        (
+            "POST /simulate", {"mean": 10**400}, 422, [],
+            {"status": "bad question", "problems": [f"mean: is a number, not 1{'0' * 59}"]},
+        ),
         ("GET /rules", None, 200, [], {"rules": [{"name": "api", "rule": {}}]}),
         ("GET /session", None, 200, [], {"known": True}),
     ],

@@ -66,7 +66,7 @@ def number(word: str, given: Any, least: float, most: float) -> float:
     """A number in these bounds."""
     try:
         found = float(given)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{word}: is a number, not {str(given)[:60]}") from None
     if not least <= found <= most:
         raise ValueError(f"{word}: is from {least:g} to {most:,g}, not {found:g}")
@@ -161,11 +161,11 @@ def bursts(traffic: Traffic) -> Iterator[float]:
 def edges(traffic: Traffic) -> Iterator[float]:
     """Half of them just before a window of the clock ends, and half as the next begins."""
     span = traffic.rate.seconds
-    ends = [one * span for one in range(1, max(2, int(traffic.seconds / span)), 2)]
-    for end in ends:
-        for _ in range(round(traffic.mean * span)):
-            yield end - TICK
-            yield end
+    # There may be very many of them, and somebody comes to each.
+    for one in range(1, max(2, int(traffic.seconds / span)), 2):
+        for _ in range(max(1, round(traffic.mean * span))):
+            yield one * span - TICK
+            yield one * span
 
 
 def surge(traffic: Traffic) -> Iterator[float]:
