@@ -88,7 +88,11 @@ class Bells:
     def close(self, seconds: float = 2.0) -> None:
         """Tell nobody any more; what waits for its turn has so many seconds."""
         for bell in self._hooks:
-            bell.close(seconds)
+            bell.close(0.0)
+        # All of them at once, not one after another.
+        end = self._clock.now() + round(seconds * MILLION)
+        for bell in self._hooks:
+            bell.close(min(seconds, max(0.0, (end - self._clock.now()) / MILLION)))
 
     def _bell(self, hook: Webhook) -> Bell:
         return Bell(hook, self._clock, self._pauses)

@@ -18,6 +18,8 @@ from headgate.workers.rulebook import Rulebook
 MODULE = "headgate.workers.worker"
 # Of a question whose answer nobody waits for.
 GREETING = -1
+# How it is with a worker, and nothing that has to be done.
+LOOKS = ("status", "reading")
 # A worker leaves these to its master, but only once it has begun to run.
 HELD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
@@ -36,6 +38,8 @@ class Hand:
         self._book = book
         self._numbers = count()
         self._asked: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        # What it has not answered in time, and may yet, by the number of the question.
+        self._late: dict[int, str] = {}
         self.up, self.silent = False, 0
         self.reason = ""
 
@@ -75,6 +79,7 @@ class Hand:
     async def serve(self) -> int:
         """Hear what it has to say until it ends; answers its status."""
         while said := await self._receive():
+            self._late.pop(said["id"], None)
             asked = self._asked.pop(said["id"], None)
             if asked is not None and not asked.done():
                 asked.set_result(said["answer"])
@@ -87,8 +92,11 @@ class Hand:
         self._channel.send(order=order, **terms)
 
     async def ask(self, order: str, seconds: float, **terms: Any) -> dict[str, Any]:
-        """The answer to an order; nothing if there is none in time."""
-        if not self.up:
+        """The answer to an order; nothing if there is none in time.
+
+        Who has yet to say how it was is not asked again, so that nobody waits for it each time.
+        """
+        if not self.up or (order in LOOKS and order in self._late.values()):
             return {}
         number = next(self._numbers)
         asked = self._asked[number] = asyncio.get_running_loop().create_future()
@@ -98,8 +106,10 @@ class Hand:
                 # Who ends instead of answering cancels it.
                 await asyncio.wait([asked])
         except TimeoutError:
-            self._asked.pop(number, None)
+            self._late[number] = order
             return {}
+        finally:
+            self._asked.pop(number, None)
         return {} if asked.cancelled() else asked.result()
 
     def greet(self) -> None:
@@ -126,6 +136,7 @@ class Hand:
         for asked in self._asked.values():
             asked.cancel()
         self._asked.clear()
+        self._late.clear()
 
     async def _receive(self) -> dict[str, Any]:
         # It tells of rules whenever it finds some.

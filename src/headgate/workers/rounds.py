@@ -56,8 +56,10 @@ class Rounds:
     async def _look(self) -> None:
         terms = self._office.rules.alerts
         if terms is None:
-            self.close()
-            self._patrol = None
+            patrol, self._patrol = self._patrol, None
+            if patrol is not None:
+                # What waits to be told has a moment, which is not the master's.
+                await asyncio.to_thread(patrol.close)
         elif self._patrol is None:
             self._patrol = self._begin(terms)
         else:
