@@ -59,8 +59,10 @@ def enter(entry: Entry, rulings: Sequence[Ruling], plan: Plan, hands: Hands) -> 
         yield from undo(entry)
         raise
     count(entry, rulings, hands.now(), waits)
-    if entry.shadowed and entry.refusal is None:
-        confide(entry, rulings[-1])
+    # A rule on trial is asked last; it is told whom it alone would have refused, once.
+    last = rulings[-1] if entry.shadowed and entry.refusal is None else None
+    if last is not None and last.trial is not None and last.rule in entry.shadowed:
+        last.trial.note(known(last, entry))
     prepare(entry, rulings)
     if entry.refusal is not None:
         yield from undo(entry)
@@ -285,12 +287,6 @@ def settle(slot: Any, status: int) -> None:
         slot.ignore()
     else:
         slot.success()
-
-
-def confide(entry: Entry, last: Ruling) -> None:
-    """Tell the rule on trial, which is the last one, whom it alone would have refused, once."""
-    if last.trial is not None and last.rule in entry.shadowed:
-        last.trial.note(known(last, entry))
 
 
 def refuse(entry: Entry, ruling: Ruling, key: str, refused: Refusal) -> None:
