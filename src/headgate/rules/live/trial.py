@@ -7,13 +7,14 @@ change of the rules.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headgate.errors import RulesError
+from headgate.rules.live.entry import Entry
 from headgate.rules.live.ruling import Ruling
 from headgate.rules.live.shelf import Shelf
-from headgate.rules.live.tally import Tally
+from headgate.rules.live.tally import Tally, known
 from headgate.rules.model.kinds import Report
 from headgate.rules.model.rule import Rule
 from headgate.rules.model.rules import Rules
@@ -75,6 +76,21 @@ class Trial:
             "shadowed": self.tally.shadowed,
             "keys": [{"key": key, "shadowed": count} for key, count in most],
         }
+
+
+def heard(entry: Entry, rulings: Sequence[Ruling]) -> Sequence[Ruling]:
+    """Those whose say about a request counts.
+
+    One on trial, which is the last, has none where others refuse; else it is told whom it would.
+    """
+    last = rulings[-1] if rulings else None
+    if last is None or last.trial is None:
+        return rulings
+    if entry.refusal is not None:
+        return rulings[:-1]
+    if last.rule in entry.shadowed:
+        last.trial.note(known(last, entry))
+    return rulings
 
 
 def sound(said: Mapping[str, Any]) -> Rule:

@@ -18,7 +18,8 @@ from headgate.errors import BulkheadFull, StoreUnavailable
 from headgate.rules.live.entry import SOON, Cause, Entry, Pass, Refusal
 from headgate.rules.live.ruling import Lane, Ruling
 from headgate.rules.live.stock import lay, prepare
-from headgate.rules.live.tally import count, known
+from headgate.rules.live.tally import count
+from headgate.rules.live.trial import heard
 from headgate.rules.live.turnstile import refusal
 from headgate.rules.matching.request import Request
 
@@ -58,11 +59,7 @@ def enter(entry: Entry, rulings: Sequence[Ruling], plan: Plan, hands: Hands) -> 
     except BaseException:
         yield from undo(entry)
         raise
-    count(entry, rulings, hands.now(), waits)
-    # A rule on trial is asked last; it is told whom it alone would have refused, once.
-    last = rulings[-1] if entry.shadowed and entry.refusal is None else None
-    if last is not None and last.trial is not None and last.rule in entry.shadowed:
-        last.trial.note(known(last, entry))
+    count(entry, heard(entry, rulings), hands.now(), waits)
     prepare(entry, rulings)
     if entry.refusal is not None:
         yield from undo(entry)
