@@ -4,14 +4,16 @@
 
 The other interpreter has a version installed that counts less, such as the one before telemetry.
 The two take turns in processes of their own, so that whatever else the machine does happens to
-both. Told are nanoseconds of a decision, of the wall and of the CPU, the least of all rounds: what
-is above that is the machine's doing. Without `--against` only this version is measured.
+both. Told are nanoseconds of a decision, of the wall and of the CPU: of each process the least of
+five times, of all rounds the median, and of what one took more than the other in the same round
+the median and the spread. Without `--against` only this version is measured.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import statistics
 import subprocess
 import sys
 import time
@@ -63,18 +65,16 @@ def main() -> None:
         print(json.dumps(measure()))
         return
     pythons = [one for one in (said.against, sys.executable) if one]
-    best: dict[str, dict[str, list[float]]] = {python: {} for python in pythons}
-    for _ in range(said.rounds):
-        for python in pythons:
-            for scene, spent in ask(python).items():
-                known = best[python].get(scene, spent)
-                best[python][scene] = [min(a, b) for a, b in zip(known, spent, strict=True)]
-    for scene, (wall, cpu) in best[sys.executable].items():
+    rounds = [[ask(python) for python in pythons] for _ in range(said.rounds)]
+    for scene in rounds[0][-1]:
+        now = [told[-1][scene] for told in rounds]
+        wall, cpu = (statistics.median(column) for column in zip(*now, strict=True))
         line = f"{scene:24} {wall:7.0f} ns wall {cpu:7.0f} ns CPU"
         if said.against:
-            was, was_cpu = best[said.against][scene]
-            line += f"   before {was:7.0f} / {was_cpu:7.0f}   more {cpu - was_cpu:+6.0f} ns"
-            line += f" ({cpu / was_cpu:.2f}x)"
+            was = statistics.median(told[0][scene][1] for told in rounds)
+            more = sorted(told[1][scene][1] - told[0][scene][1] for told in rounds)
+            line += f"   before {was:7.0f}   more {statistics.median(more):+6.0f} ns"
+            line += f" ({more[0]:+.0f} to {more[-1]:+.0f})"
         print(line)
 
 

@@ -15,6 +15,7 @@ from headgate.bulkheads.waiter import Waiter
 from headgate.errors import BulkheadFull
 from headgate.limiter import Limiter
 from headgate.replay.dial import Dial
+from headgate.rules.live.tally import Tally
 from headgate.stores.flat.table import Table
 from headgate.stores.memory import MemoryStore
 
@@ -64,6 +65,10 @@ class Bench:
             era, "bulkhead", name, None, lambda: Berths(name, limit, queue, self.clock)
         )
         return found
+
+    def tally(self) -> Tally:
+        """What counts the requests that a rule meets; what single keys did is in the scores."""
+        return Tally(keyed=False)
 
     def thing(self, era: int, kind: str, name: str, terms: Any, make: Callable[[], Any]) -> Any:
         """What has this name."""

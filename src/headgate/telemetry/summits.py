@@ -44,7 +44,7 @@ def sums(ruling: Ruling) -> tuple[int, int]:
     """How often somebody was refused lately, and how often anybody asked."""
     tops = ruling.tally.tops
     refused = tops.refused.total + tops.refused_before.total
-    return refused, tops.asked.total + tops.asked_before.total
+    return refused, tops.total()
 
 
 def busiest(rulings: Mapping[str, Ruling]) -> dict[str, Ruling]:

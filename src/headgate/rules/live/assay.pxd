@@ -4,6 +4,7 @@ from libc.stdint cimport int64_t
 cdef long long GRAIN
 cdef long long PLACES
 cdef long long FROM_NOW
+cdef long long LOW
 
 
 @cython.final

@@ -47,6 +47,8 @@ LATER = 1 << 61
 FROM_NOW = LATER
 WINDOWS = (FixedWindow, SlidingWindow, SlidingLog)
 BUCKETS = (TokenBucket, GCRA, LeakyBucket)
+# The bits of a mark; as a name, because so long a literal would be a Python number when compiled.
+LOW = 0x7FFFFFFFFFFF
 # Below this, numbers add up without care.
 LARGEST = 1 << 60
 
@@ -193,7 +195,7 @@ class Assay:
     def mark(self, digest: int) -> int:
         # As good as chance, and always the same for a key.
         mixed = digest * self.salt
-        return mixed >> 16 & 0x7FFFFFFFFFFF
+        return mixed >> 16 & LOW
 
     def judge(self, mark: int, units: int, now: int, allowed: bool) -> int:
         place = self.seek(mark)

@@ -101,7 +101,7 @@ class Ruling:
         self.simple = self._simple()
         # The short way in, where there is one, and the same if what counts is far away.
         self.turnstile = self.ferry = None
-        self.tally: Tally = shelf.thing(era, "tally", rule.name, None, Tally)
+        self.tally: Tally = shelf.thing(era, "tally", rule.name, None, shelf.tally)
         # Where every key goes, once it is known, if neither plans nor overrides tell them apart.
         self.main: Lane | None = None
         # What a request without a key is told.
@@ -217,7 +217,8 @@ class Ruling:
     def _assay(self, limits: tuple[Limit, ...]) -> None:
         # Only where all that a key asks is seen here can be said whether a no was right.
         tally, shelf = self.tally, self._shelf
-        if not shelf.url.startswith("memory:") or self._era < shelf.era:
+        here = tally.keyed and shelf.url.startswith("memory:")
+        if not here or self._era < shelf.era:
             return
         if tally.assay is None or tally.assay.limits != limits:
             assay = Assay(limits, tally.assay is None)

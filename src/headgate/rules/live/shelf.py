@@ -20,6 +20,7 @@ from headgate.errors import LimitError
 from headgate.fork import follow
 from headgate.intake import named
 from headgate.limiter import Limiter
+from headgate.rules.live.tally import Tally
 from headgate.rules.model.kinds import shown
 from headgate.rules.model.store import LEASED, STORE, flaw, masked
 from headgate.stores.memory import MemoryStore
@@ -82,6 +83,10 @@ class Shelf:
                 found = self._bulkhead(name, limit, queue)
             self._things["bulkhead", name] = (found, terms)
         return found
+
+    def tally(self) -> Tally:
+        """What counts the requests that a rule meets."""
+        return Tally()
 
     def thing(self, era: int, kind: str, name: str, terms: Any, make: Callable[[], Any]) -> Any:
         """What has this name and these terms; made anew for others, unless newer rules have it."""

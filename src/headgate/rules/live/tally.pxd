@@ -2,7 +2,7 @@
 cimport cython
 from headgate.decision cimport Decision
 from headgate.rules.live.assay cimport Assay
-from headgate.rules.live.top cimport Tops
+from headgate.rules.live.top cimport Top, Tops
 cdef long long PASSED
 cdef long long SHADOWED
 cdef long long REFUSED
@@ -30,8 +30,9 @@ cdef class Tally:
     cdef object view
     cdef readonly Tops tops
     cdef public Assay assay
+    cdef readonly bint keyed
     cdef readonly bint placed
-    @cython.locals(cells="long long*", closed=bint)
+    @cython.locals(cells="long long*", closed=bint, top=Top)
     cpdef count(self, long long verdict, key, long long units, Decision decision, long long wait, long long now)
     cpdef charge(self, long long units)
     @cython.locals(found="long long")

@@ -62,18 +62,20 @@ class Tally:
     """How many requests a rule let in, refused, and would have refused were it enforced.
 
     What it counts lies in `cells`, which may be moved to where others can read it. `tops` are those
-    who ask most, and are refused most.
+    who ask most, and are refused most; with `keyed` false, nothing is known of single keys.
     """
 
-    __slots__ = ("assay", "cells", "placed", "tops", "view")
+    __slots__ = ("assay", "cells", "keyed", "placed", "tops", "view")
 
     cells: Any
     view: Any
     tops: Tops
     assay: Assay | None
+    keyed: bool
     placed: bool
 
-    def __init__(self) -> None:
+    def __init__(self, keyed: bool = True) -> None:
+        self.keyed = keyed
         self.tops = Tops()
         self.assay = None
         self.leave()
@@ -90,8 +92,6 @@ class Tally:
             closed = verdict == CLOSED or (decision is not None and decision.why == UNKNOWN)
             cells[FAILED_CLOSED if closed else TURNED_AWAY] += 1
             cells[UNITS_REFUSED] += units
-            self.tops.asked.note(key, 1)
-            self.tops.refused.note(key, 1)
         else:
             cells[UNITS_ALLOWED] += units
             if verdict != SHADOWED and decision is not None and decision.degraded:
@@ -103,10 +103,11 @@ class Tally:
                 cells[ALLOWED] += 1
             if verdict == SHADOWED:
                 cells[SHADOW] += 1
-                self.tops.refused.note(key, 1)
             elif decision is not None and decision.remaining * 5 < decision.limit:
                 cells[NEAR] += 1
-            self.tops.asked.note(key, 1 if verdict == SHADOWED else 0)
+        if self.keyed:
+            top = self.tops.passed if verdict == PASSED else self.tops.refused
+            top.note(key)
         if self.assay is not None and decision is not None and not decision.degraded:
             self.weigh(key, units, decision, now + wait)
 

@@ -2,9 +2,9 @@
 cimport cython
 from libc.stdint cimport int64_t
 cdef long long M
-cdef long long A
+cdef long long T
 cdef long long E
-cdef long long R
+cdef long long N
 cdef long long W
 cdef long long LONGEST
 cdef long long FIRST
@@ -21,9 +21,9 @@ cdef class Top:
     cdef long long room
     cdef readonly long long total
     @cython.locals(mark="long long")
-    cpdef note(self, key, long long refused)
-    @cython.locals(at="long long", cells="long long*")
-    cdef add(self, long long mark, key, long long refused)
+    cpdef note(self, key)
+    @cython.locals(at="long long")
+    cdef int64_t add(self, long long mark, key) except -1
     @cython.locals(cells="long long*", last="long long", place="long long", found="long long")
     cdef long long seek(self, long long mark) noexcept
     @cython.locals(at="long long", cells="long long*")
@@ -43,9 +43,9 @@ cdef class Top:
 
 @cython.final
 cdef class Tops:
-    cdef readonly Top asked
+    cdef readonly Top passed
     cdef readonly Top refused
-    cdef readonly Top asked_before
+    cdef readonly Top passed_before
     cdef readonly Top refused_before
     cdef readonly long long since
     cdef readonly long long until

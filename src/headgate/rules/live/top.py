@@ -7,6 +7,10 @@ count, with the lower half taken out at once as Anderson and others (2017) do, s
 key costs no more than one that is there already. A key that makes up more than one part in `size`
 of all is always there, and none was counted too seldom since it entered.
 
+Each request is counted once: among those that were let in, or among those that were refused. Who
+asks most is the sum of the two, and so is the error: a part of those let in and the same part of
+those refused are together that part of all.
+
 Who asked most a day ago is of no interest: what is counted is that of the span of time before the
 present one, and of what has passed of this one. Whoever reads or sweeps looks at the clock; who
 counts does not.
@@ -15,6 +19,7 @@ counts does not.
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headgate.measures import MILLION
@@ -35,12 +40,15 @@ if cython.compiled:
 SIZE = 256
 # Microseconds.
 SPAN = 300_000_000
-# A cell: the mark of its key, how often that asked, how much of it may be others', the refusals.
-MARK, ASKED, ERROR, REFUSED, WIDTH = range(5)
+# A cell: the mark of its key, how often that came, how much of it may be others', and whether its
+# name is known.
+MARK, TIMES, ERROR, NAMED, WIDTH = range(5)
 # As C numbers when compiled; the above stay Python's, because others import them.
-M, A, E, R, W = 0, 1, 2, 3, 4
+M, T, E, N, W = 0, 1, 2, 3, 4
 LONGEST = LONGEST_KEY
 FIRST = 8
+# Where keys stand, the cells, and how often somebody may have come who is not there.
+Places = tuple[dict[Any, int], Any, int]
 
 
 class Heavy(NamedTuple):
@@ -52,10 +60,17 @@ class Heavy(NamedTuple):
     refused: int
 
 
-class Top:
-    """The keys that ask most; `total` is how often anybody has asked.
+class Count(NamedTuple):
+    """How often a key came, and how much less that may have been."""
 
-    Nobody who is not there has asked more than once more than `least` times, which is at most one
+    times: int
+    error: int
+
+
+class Top:
+    """The keys that come most; `total` is how often anybody has come.
+
+    Nobody who is not there has come more than once more than `least` times, which is at most one
     part in `size` of all.
     """
 
@@ -76,43 +91,37 @@ class Top:
         self.room = 0
         self.rebuild(FIRST, 0)
 
-    def note(self, key: str, refused: int) -> None:
-        """A key has asked, and was refused if that is 1."""
+    def note(self, key: str) -> None:
+        """A key has come."""
         mark = hash(key)
         # A cell whose mark is nought is free.
         if mark == 0:
             mark = 1
         if cython.compiled:
             with cython.critical_section(self):
-                self.add(mark, key, refused)
+                self.add(mark, key)
         else:
-            self.add(mark, key, refused)
+            self.add(mark, key)
 
-    def heavy(self) -> list[Heavy]:
-        """Those who are counted."""
-        cells, keys, room = self.view, self.keys, self.room
-        return [
-            Heavy(keys[place], cells[at + A], cells[at + E], cells[at + R])
-            for place, at in enumerate(range(0, room * W, W))
-            if cells[at] != 0 and keys[place] is not None
-        ]
+    @property
+    def unseen(self) -> int:
+        """How often somebody may have come who is not there."""
+        return self.least + 1 if self.least else 0
 
-    def places(self) -> tuple[dict[Any, int], Any]:
-        """Where each key stands that is counted, and the cells by which it is."""
+    def places(self) -> Places:
+        """Where each key stands that is counted, the cells by which it is, and who is not there."""
         cells, keys, room = self.view, self.keys, self.room
         found: dict[Any, int] = dict(zip(keys, range(0, room * W, W), strict=False))
         found.pop(None, None)
-        return found, cells
+        return found, cells, self.unseen
 
-    def add(self, mark: int, key: str, refused: int) -> None:
+    def add(self, mark: int, key: str) -> None:
         at = self.seek(mark)
         if self.cells[at] == 0:
             at = self.enter(mark)
-        if self.keys[at // W] is None and (self.least == 0 or self.cells[at + A] > self.least):
+        if self.cells[at + N] == 0 and (self.least == 0 or self.cells[at + T] > self.least):
             at = self.name(mark, key)
-        cells = self.cells
-        cells[at + A] += 1
-        cells[at + R] += refused
+        self.cells[at + T] += 1
         self.total += 1
 
     def seek(self, mark: int) -> int:
@@ -132,6 +141,7 @@ class Top:
         if self.cells[at] == 0:
             at = self.enter(mark)
         self.keys[at // W] = name
+        self.cells[at + N] = 1
         return at
 
     def enter(self, mark: int) -> int:
@@ -143,14 +153,14 @@ class Top:
         at = self.seek(mark)
         cells = self.cells
         cells[at] = mark
-        cells[at + A] = self.least
+        cells[at + T] = self.least
         cells[at + E] = self.least
-        cells[at + R] = 0
+        cells[at + N] = 0
         self.count += 1
         return at
 
     def rebuild(self, room: int, floor: int) -> None:
-        # Put those who asked more than `floor` times where there is so much room.
+        # Put those who came more than `floor` times where there is so much room.
         view = array("q", bytes(8 * W * room))
         names: list[Any] = [None] * room
         fresh = begin(view) if cython.compiled else view
@@ -159,15 +169,15 @@ class Top:
         count = place = 0
         while place < self.room:
             at = place * W
-            if old[at] != 0 and old[at + A] > floor:
+            if old[at] != 0 and old[at + T] > floor:
                 spot = old[at] & (room - 1)
                 while fresh[spot * W] != 0:
                     spot = (spot + 1) & (room - 1)
                 to = spot * W
                 fresh[to] = old[at]
-                fresh[to + A] = old[at + A]
+                fresh[to + T] = old[at + T]
                 fresh[to + E] = old[at + E]
-                fresh[to + R] = old[at + R]
+                fresh[to + N] = old[at + N]
                 names[spot] = self.keys[place]
                 count += 1
             place += 1
@@ -179,7 +189,7 @@ class Top:
         self.keys = names
 
     def median(self) -> int:
-        # The least number that half of those who are there have not asked more often than.
+        # The least number that half of those who are there have not come more often than.
         step = 1
         while self.below(self.least + step) * 2 < self.count:
             step *= 2
@@ -193,11 +203,11 @@ class Top:
         return self.least + step
 
     def below(self, most: int) -> int:
-        # How many are there who asked at most so often.
+        # How many are there who came at most so often.
         cells = self.cells
         found = place = 0
         while place < self.room:
-            if cells[place * W] != 0 and cells[place * W + A] <= most:
+            if cells[place * W] != 0 and cells[place * W + T] <= most:
                 found += 1
             place += 1
         return found
@@ -206,34 +216,42 @@ class Top:
 class Tops:
     """Who asks most by one rule, and who is refused most, in this span of time and the last."""
 
-    __slots__ = ("asked", "asked_before", "refused", "refused_before", "since", "until")
+    __slots__ = ("passed", "passed_before", "refused", "refused_before", "since", "until")
 
-    asked: Top
+    passed: Top
     refused: Top
-    asked_before: Top
+    passed_before: Top
     refused_before: Top
     since: int
     until: int
 
     def __init__(self) -> None:
         self.since = self.until = 0
-        self.asked, self.refused = Top(), Top()
-        self.asked_before, self.refused_before = Top(), Top()
+        self.passed, self.refused = Top(), Top()
+        self.passed_before, self.refused_before = Top(), Top()
 
     def most(self, few: int, now: int) -> tuple[list[Heavy], int, int]:
-        """The few who asked most; how often anybody did, and since how many microseconds."""
+        """The few who asked most, and how often each was refused at least; how often anybody did,
+        and since how many microseconds.
+        """
         self.turn(now)
-        heavy = heaviest(self.asked_before, self.asked, few)
-        return heavy, self.asked_before.total + self.asked.total, now - self.since
+        refused = (self.refused_before, self.refused)
+        asked = heaviest(few, self.passed_before, self.passed, *refused)
+        noes = met(asked, [top.places() for top in refused])
+        heavy = [
+            Heavy(key, one.times, one.error, noes[key].times - noes[key].error)
+            for key, one in asked.items()
+        ]
+        return heavy, self.total(), now - self.since
 
     def worst(self, few: int, now: int) -> list[Heavy]:
         """The few who were refused most, by how often that was; the error is that of `refused`."""
         self.turn(now)
-        heavy = heaviest(self.refused_before, self.refused, few)
-        asked = {one.key: one.asked for one in met(self.asked_before, self.asked, heavy)}
+        refused = heaviest(few, self.refused_before, self.refused)
+        passed = met(refused, [self.passed_before.places(), self.passed.places()])
         return [
-            Heavy(one.key, max(one.asked, asked.get(one.key, 0)), one.error, one.asked)
-            for one in heavy
+            Heavy(key, one.times + passed[key].times, one.error, one.times)
+            for key, one in refused.items()
         ]
 
     def reading(self, few: int, now: int) -> dict[str, Any]:
@@ -247,6 +265,11 @@ class Tops:
             "refused": [one._asdict() for one in refused],
         }
 
+    def total(self) -> int:
+        """How often anybody asked."""
+        passed = self.passed_before.total + self.passed.total
+        return passed + self.refused_before.total + self.refused.total
+
     def turn(self, now: int) -> None:
         """See whether a span of time is over: the present becomes the past then."""
         if now < self.until:
@@ -255,45 +278,40 @@ class Tops:
         lately = now < self.until + SPAN
         first = not self.until
         if not first:
-            self.asked_before = self.asked if lately else Top()
+            self.passed_before = self.passed if lately else Top()
             self.refused_before = self.refused if lately else Top()
-            self.asked, self.refused = Top(), Top()
+            self.passed, self.refused = Top(), Top()
         self.since = self.until - SPAN if lately and not first else now
         self.until = now + SPAN
 
 
-def heaviest(before: Top, now: Top, few: int) -> list[Heavy]:
-    """The few who were counted most in both; of who is not in one, the most it may have been."""
-    first, old = before.places()
-    second, new = now.places()
-    some, more = before.least, now.least
+def heaviest(few: int, *tops: Top) -> dict[str, Count]:
+    """The few who came most in all of them; of who is not in one, the most it may have been."""
+    known = [top.places() for top in tops]
+    whole = sum(unseen for _, _, unseen in known)
     # Whoever serves waits for this, so that of all the others no more is made than a number.
-    sums = {
-        key: old[at + A] + (new[second[key] + A] if key in second else more)
-        for key, at in first.items()
-    }
-    sums |= {key: new[at + A] + some for key, at in second.items() if key not in first}
+    sums: dict[str, int] = {}
+    for places, cells, unseen in known:
+        more = whole - unseen
+        for key, at in places.items():
+            count = cells[at + T]
+            sums[key] = sums[key] + count - unseen if key in sums else count + more
     if len(sums) > few:
         least = sorted(sums.values())[len(sums) - few]
         sums = {key: count for key, count in sums.items() if count >= least}
-    chosen = sorted(sums, key=lambda key: (-sums[key], key))[:few]
-    one, two = (first, old, some), (second, new, more)
-    return [added(key, counted(key, *one), counted(key, *two)) for key in chosen]
+    return met(sorted(sums, key=lambda key: (-sums[key], key))[:few], known)
 
 
-def met(before: Top, now: Top, some: list[Heavy]) -> list[Heavy]:
-    """What was counted of some keys; of who is in neither, nothing."""
-    one, two = (*before.places(), before.least), (*now.places(), now.least)
-    known = [each.key for each in some if each.key in one[0] or each.key in two[0]]
-    return [added(key, counted(key, *one), counted(key, *two)) for key in known]
+def met(keys: Iterable[str], known: Sequence[Places]) -> dict[str, Count]:
+    """How often each of these came in all of them."""
+    found = {}
+    for key in keys:
+        several = [counted(key, *each) for each in known]
+        found[key] = Count(sum(one.times for one in several), sum(one.error for one in several))
+    return found
 
 
-def counted(key: str, places: dict[Any, int], cells: Any, least: int) -> tuple[int, int, int]:
-    """How often a key asked, how much less that may have been, and how often it was refused."""
+def counted(key: str, places: dict[Any, int], cells: Any, unseen: int) -> Count:
+    """How often a key came, and how much less that may have been."""
     at = places.get(key, -1)
-    return (least, least, 0) if at < 0 else (cells[at + A], cells[at + E], cells[at + R])
-
-
-def added(key: str, one: tuple[int, int, int], two: tuple[int, int, int]) -> Heavy:
-    """Both together."""
-    return Heavy(key, one[0] + two[0], one[1] + two[1], one[2] + two[2])
+    return Count(unseen, unseen) if at < 0 else Count(cells[at + T], cells[at + E])

@@ -5,6 +5,8 @@ from headgate.limiter cimport Limiter
 from headgate.rules.live.entry cimport Entry, Pass, Refusal
 from headgate.rules.live.tally cimport Tally
 cdef long long UNKNOWN
+cdef long long LET_IN
+cdef long long TURNED
 
 
 @cython.final

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from headgate.decision import Decision
 from headgate.limiter import Limiter
 from headgate.rules.live.entry import SOON, Entry, Pass, Refusal
-from headgate.rules.live.tally import LET_IN, TURNED, Tally
+from headgate.rules.live.tally import Tally
 
 if TYPE_CHECKING:
     from headgate import _cython as cython
@@ -24,6 +24,9 @@ else:
 
 # As `Decision.why` has it.
 UNKNOWN = 3
+# As in tally.py; written as numbers, so that compiled code keeps them in C.
+LET_IN = 0
+TURNED = 2
 # The key of a rule that counts clients by their addresses.
 NEAR = ("client.ip",)
 
