@@ -37,7 +37,7 @@ cdef class Top:
     cdef rebuild(self, long long room, long long floor)
     @cython.locals(step="long long", low="long long", middle="long long")
     cdef long long median(self) noexcept
-    @cython.locals(cells="long long*", found="long long", place="long long")
+    @cython.locals(cells="long long*", found="long long", at="long long", end="long long")
     cdef long long below(self, long long most) noexcept
 
 

@@ -161,7 +161,7 @@ class Top:
 
     def rebuild(self, room: int, floor: int) -> None:
         # Put those who came more than `floor` times where there is so much room.
-        view = array("q", bytes(8 * W * room))
+        view = array("q", [0]) * (W * room)
         names: list[Any] = [None] * room
         fresh = begin(view) if cython.compiled else view
         # From here on nothing is made, so that nobody else can come in between.
@@ -169,7 +169,8 @@ class Top:
         count = place = 0
         while place < self.room:
             at = place * W
-            if old[at] != 0 and old[at + T] > floor:
+            # Nobody came to a free cell, so one question is enough, which can be foreseen.
+            if old[at + T] > floor:
                 spot = old[at] & (room - 1)
                 while fresh[spot * W] != 0:
                     spot = (spot + 1) & (room - 1)
@@ -203,13 +204,13 @@ class Top:
         return self.least + step
 
     def below(self, most: int) -> int:
-        # How many are there who came at most so often.
+        # How many are there who came at most so often: of all cells, without those that are free.
         cells = self.cells
-        found = place = 0
-        while place < self.room:
-            if cells[place * W] != 0 and cells[place * W + T] <= most:
-                found += 1
-            place += 1
+        found = self.count - self.room
+        at, end = T, self.room * W
+        while at < end:
+            found += cells[at] <= most
+            at += W
         return found
 
 
