@@ -14,6 +14,7 @@ cdef class Spot:
 
 @cython.final
 @cython.freelist(64)
+@cython.no_gc
 cdef class Hit:
     cdef public long long at
     cdef public long long took
