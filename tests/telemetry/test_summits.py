@@ -6,7 +6,8 @@ import pytest
 
 from headgate import ManualClock
 from headgate.rules.live.gatekeeper import Gatekeeper
-from headgate.rules.live.top import Tops
+from headgate.rules.live.ranking import heaviest
+from headgate.rules.live.top import SIZE, Tops
 from headgate.rules.matching.request import Request
 from headgate.rules.model.rules import Rules
 from headgate.telemetry.summits import MANY, PART, Summits
@@ -68,16 +69,17 @@ def test_the_heaviest_of_two_spans_are_those_of_all_keys_one_by_one(few: int) ->
     for span in (1, 2):
         for key in range(1500):
             for turn in range(1 + 5000 // (key * span + 9)):
-                tops.asked.note(f"k{key * span % 1500}", turn % 2)
+                (tops.refused if turn % 2 else tops.passed).note(f"k{key * span % 1500}")
         if span == 1:
             tops.turn(300_000_001)
-    one, two = ({each.key: each for each in top.heavy()} for top in (tops.asked_before, tops.asked))
-    less, least = tops.asked_before.least, tops.asked.least
+    several = (tops.passed_before, tops.passed, tops.refused_before, tops.refused)
+    known = [(heaviest(9 * SIZE, top), top.unseen) for top in several]
 
     heavy, _, _ = tops.most(few, 300_000_002)
 
+    keys = {key for counts, _ in known for key in counts}
     expected = sorted(
-        (-(one[key].asked if key in one else less) - (two[key].asked if key in two else least), key)
-        for key in {**one, **two}
+        (-sum(counts[key].times if key in counts else unseen for counts, unseen in known), key)
+        for key in keys
     )
     assert [(-each.asked, each.key) for each in heavy] == expected[:few]

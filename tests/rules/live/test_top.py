@@ -7,7 +7,8 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.rules.live.top import SIZE, SPAN, Heavy, Top, Tops, heaviest
+from headgate.rules.live.ranking import Heavy, heaviest
+from headgate.rules.live.top import SIZE, SPAN, Top, Tops
 
 KEYS = st.lists(st.integers(0, 40).map(str), max_size=400)
 

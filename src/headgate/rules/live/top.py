@@ -19,10 +19,10 @@ counts does not.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from headgate.measures import MILLION
+from headgate.rules.live.ranking import Heavy, Places, heaviest, met
 from headgate.rules.matching.facts import LONGEST_KEY, tidy
 
 if TYPE_CHECKING:
@@ -47,24 +47,6 @@ MARK, TIMES, ERROR, NAMED, WIDTH = range(5)
 M, T, E, N, W = 0, 1, 2, 3, 4
 LONGEST = LONGEST_KEY
 FIRST = 8
-# Where keys stand, the cells, and how often somebody may have come who is not there.
-Places = tuple[dict[Any, int], Any, int]
-
-
-class Heavy(NamedTuple):
-    """A key, how often it asked, how much less that may have been, and how often it was refused."""
-
-    key: str
-    asked: int
-    error: int
-    refused: int
-
-
-class Count(NamedTuple):
-    """How often a key came, and how much less that may have been."""
-
-    times: int
-    error: int
 
 
 class Top:
@@ -284,35 +266,3 @@ class Tops:
             self.passed, self.refused = Top(), Top()
         self.since = self.until - SPAN if lately and not first else now
         self.until = now + SPAN
-
-
-def heaviest(few: int, *tops: Top) -> dict[str, Count]:
-    """The few who came most in all of them; of who is not in one, the most it may have been."""
-    known = [top.places() for top in tops]
-    whole = sum(unseen for _, _, unseen in known)
-    # Whoever serves waits for this, so that of all the others no more is made than a number.
-    sums: dict[str, int] = {}
-    for places, cells, unseen in known:
-        more = whole - unseen
-        for key, at in places.items():
-            count = cells[at + T]
-            sums[key] = sums[key] + count - unseen if key in sums else count + more
-    if len(sums) > few:
-        least = sorted(sums.values())[len(sums) - few]
-        sums = {key: count for key, count in sums.items() if count >= least}
-    return met(sorted(sums, key=lambda key: (-sums[key], key))[:few], known)
-
-
-def met(keys: Iterable[str], known: Sequence[Places]) -> dict[str, Count]:
-    """How often each of these came in all of them."""
-    found = {}
-    for key in keys:
-        several = [counted(key, *each) for each in known]
-        found[key] = Count(sum(one.times for one in several), sum(one.error for one in several))
-    return found
-
-
-def counted(key: str, places: dict[Any, int], cells: Any, unseen: int) -> Count:
-    """How often a key came, and how much less that may have been."""
-    at = places.get(key, -1)
-    return Count(unseen, unseen) if at < 0 else Count(cells[at + T], cells[at + E])
