@@ -18,6 +18,7 @@ from shutil import which
 from socket import create_server
 from threading import Thread
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -65,7 +66,9 @@ def rules() -> Rules:
 def test_a_unit_says_what_the_command_understands() -> None:
     line = unit("headgate-gateway.service")["Service"]["ExecStart"]
     binary, command, file, *options = shlex.split(line)
-    known = {option for one in program.commands[command].params for option in one.opts}
+    found = program.get_command(click.Context(program), command)
+    assert found is not None
+    known = {option for one in found.params for option in one.opts}
 
     assert (binary, file) == (COMMAND, "/etc/headgate/rules.yaml")
     assert {option for option in options if option.startswith("-")} <= known
