@@ -60,15 +60,16 @@ def ask(url: str, said: dict[str, str]) -> dict[str, Any]:
     try:
         target = (place.path or "/") + (f"?{place.query}" if place.query else "")
         line.request("GET", target, headers={**said, "Connection": "close"})
-        answer = line.getresponse()
-        body = answer.read(LARGEST)
+        # What is left unread keeps the connection, and nobody would say when it is let go.
+        with line.getresponse() as answer:
+            status, body = answer.status, answer.read(LARGEST)
     finally:
         line.close()
     found: Any = None
     with suppress(ValueError):
         found = json.loads(body)
     if not isinstance(found, dict) or found.get("answers") != MARK:
-        raise Unheard(f"there answers something else, with {answer.status}, and no echo")
+        raise Unheard(f"there answers something else, with {status}, and no echo")
     return found
 
 

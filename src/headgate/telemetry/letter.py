@@ -36,7 +36,8 @@ def post(url: str, body: bytes, headers: Mapping[str, str], seconds: float = PAT
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     try:
         line.request("POST", target, body, dict(headers))
-        status = line.getresponse().status
+        with line.getresponse() as answer:
+            status = answer.status
     except ssl.SSLCertVerificationError as problem:
         raise Unsent(f"its certificate is not believed: {problem.verify_message}", False) from None
     except (OSError, HTTPException) as problem:

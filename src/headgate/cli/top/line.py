@@ -72,12 +72,12 @@ class Line:
     def _ask(self, line: HTTPConnection) -> Any:
         shown = {"authorization": f"Bearer {self.token}"} if self.token else {}
         line.request("GET", "/reading", headers={**shown, "accept": "application/json"})
-        answer = line.getresponse()
-        if answer.status in SAID:
-            raise Unwelcome(SAID[answer.status].format(self.address))
-        if answer.status != 200:
-            raise ValueError(f"it says {answer.status}")
-        found = json.loads(answer.read(MOST))
+        with line.getresponse() as answer:
+            if answer.status in SAID:
+                raise Unwelcome(SAID[answer.status].format(self.address))
+            if answer.status != 200:
+                raise ValueError(f"it says {answer.status}")
+            found = json.loads(answer.read(MOST))
         if not isinstance(found, dict) or not {"at", "rules", "store"} <= found.keys():
             raise ValueError("what it says is no reading")
         return found
