@@ -235,6 +235,7 @@ def test_a_request_that_is_under_way_when_the_service_ends_is_cut_without_a_word
             await asyncio.wait(meeting)
             heard = await asyncio.wait_for(reader.read(), 20)
             writer.close()
+            await writer.wait_closed()
         return heard
 
     assert (asyncio.run(end()), troubles) == (b"", [])
