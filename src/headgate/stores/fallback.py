@@ -9,7 +9,6 @@ meanwhile is charged to it.
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -17,6 +16,7 @@ from typing import Any, NamedTuple
 from headgate.algorithms.limit import SCALE, Limit
 from headgate.decision import Decision
 from headgate.errors import StoreUnavailable
+from headgate.latch import Latch
 from headgate.stores.flat.table import Table
 from headgate.stores.leases.lease import Lease
 from headgate.stores.reply import Reply, later
@@ -179,7 +179,7 @@ class Fallback:
             decision = verdict(self.mode == "allow", self.limits[0])
         if verb == "charge" and not unknown:
             # It has happened already, whatever is left; what is given back is owed no longer.
-            with OWING[0]:
+            with OWING:
                 back = min(self._owed.get(key, 0), max(0, -cost))
                 note(self._owed, key, -back)
                 note(self._debits, key, cost + back)
@@ -191,11 +191,11 @@ class Fallback:
 
     def _owe(self, key: str, units: int) -> None:
         # Only what was certainly not counted there: what was sent may have been.
-        with OWING[0]:
+        with OWING:
             note(self._owed, key, units)
 
     def _debit(self, key: str, units: int) -> None:
-        with OWING[0]:
+        with OWING:
             note(self._debits, key, units)
 
     def _share(self, verb: str, key: str, cost: int, now: int, extra: int) -> tuple[Decision, Any]:
@@ -216,7 +216,7 @@ class Fallback:
         # It outlives an outage, or a store that comes and goes would give everybody a new share.
         parts = tuple(share(limit, self.watch.instances) for limit in self.limits)
         self._parts = self.watch.instances
-        with OWING[0]:
+        with OWING:
             if self._local is None:
                 self._local = Table(parts, CAPACITY)
         if self._local.limits != parts:
@@ -237,7 +237,7 @@ class Fallback:
 
     def _debts(self, now: int) -> tuple[int, list[tuple[str, int]]]:
         # What was let in here and is not forgotten yet, by the share's own measure.
-        with OWING[0]:
+        with OWING:
             owed, debits, self._owed, self._debits = self._owed, self._debits, {}, {}
         self._round += 1
         for key, units in owed.items():
@@ -294,7 +294,5 @@ async def nothing() -> None:
 
 # Verbs whose units, if let in, are owed to the store.
 SPENDING = ("take", "book", "lease")
-# What is owed changes under one lock for all, and a share is begun under it; in a list because a
-# forked child needs a new one.
-OWING = [threading.Lock()]
-os.register_at_fork(after_in_child=lambda: OWING.__setitem__(0, threading.Lock()))
+# What is owed changes under one lock for all, and a share is begun under it.
+OWING = Latch()

@@ -16,8 +16,10 @@ cdef class Meter:
     cdef long long* cells
     cdef object view
     cdef readonly bint placed
-    @cython.locals(cells="long long*", hundred="long long", place="long long")
     cpdef void note(self, long long status, long long took) noexcept
-    @cython.locals(fresh="long long*", place="long long")
+    @cython.locals(cells="long long*", hundred="long long", place="long long")
+    cdef void add(self, long long status, long long took) noexcept
     cpdef move(self, view)
+    @cython.locals(fresh="long long*", place="long long")
+    cdef carry(self, view)
     cpdef leave(self)

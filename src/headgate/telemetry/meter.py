@@ -10,6 +10,7 @@ from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from headgate.latch import Latch
 from headgate.measures import MILLION
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ TIMES = 0
 HUNDREDS = 5
 SPENT = 6
 COUNTS = 7
+# Interpreted, all count one at a time.
+LATCH = Latch()
 
 
 class Meter:
@@ -53,6 +56,14 @@ class Meter:
 
     def note(self, status: int, took: int) -> None:
         """Something took so many microseconds, and came to a status; less than 0 says nothing."""
+        if cython.compiled:
+            with cython.critical_section(self):
+                self.add(status, took)
+        else:
+            with LATCH:
+                self.add(status, took)
+
+    def add(self, status: int, took: int) -> None:
         cells = self.cells
         cells[TIMES] += 1
         hundred = status // 100
@@ -77,6 +88,14 @@ class Meter:
 
     def move(self, view: Any) -> None:
         """Count in that block from now on; what was counted is added to what stands there."""
+        if cython.compiled:
+            with cython.critical_section(self):
+                self.carry(view)
+        else:
+            with LATCH:
+                self.carry(view)
+
+    def carry(self, view: Any) -> None:
         old, fresh = self.view, begin(view) if cython.compiled else view
         for place in range(self.size + COUNTS + 1):
             fresh[place] += old[place]
@@ -86,8 +105,9 @@ class Meter:
 
     def leave(self) -> None:
         """Begin anew, in cells of its own."""
-        self.view = array("q", bytes(8 * (self.size + COUNTS + 1)))
-        self.cells = begin(self.view) if cython.compiled else self.view
+        view = array("q", bytes(8 * (self.size + COUNTS + 1)))
+        self.cells = begin(view) if cython.compiled else view
+        self.view = view
         self.placed = False
 
 

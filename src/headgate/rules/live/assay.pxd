@@ -47,7 +47,6 @@ cdef class Assay:
     cdef long long* marks
     cdef object view
     cdef list scales
-    cdef clear(self)
     @cython.locals(mark="long long")
     cpdef int64_t weigh(self, key, long long units, long long now, bint allowed) except -1
     @cython.locals(mixed="unsigned long long")
@@ -58,5 +57,7 @@ cdef class Assay:
     cdef long long seek(self, long long mark) noexcept
     @cython.locals(place="long long")
     cdef int64_t enter(self, long long mark, long long now) except -2
-    @cython.locals(place="long long")
+    @cython.locals(keep="long long", began="long long", count="long long")
     cdef thin(self, long long now)
+    @cython.locals(place="long long")
+    cdef seat(self, view, list scales, list kept)

@@ -24,6 +24,7 @@ from headgate.algorithms.leaky_bucket import LeakyBucket
 from headgate.algorithms.sliding_log import SlidingLog
 from headgate.algorithms.sliding_window import SlidingWindow
 from headgate.algorithms.token_bucket import TokenBucket
+from headgate.latch import Latch
 
 if TYPE_CHECKING:
     from headgate import _cython as cython
@@ -51,6 +52,8 @@ BUCKETS = (TokenBucket, GCRA, LeakyBucket)
 LOW = 0x7FFFFFFFFFFF
 # Below this, numbers add up without care.
 LARGEST = 1 << 60
+# Interpreted, all are weighed one at a time.
+LATCH = Latch()
 
 
 class Scale:
@@ -78,6 +81,7 @@ class Scale:
         # What a bucket lacks, in parts of a unit of which there are as many as microseconds.
         self.level = self.latest = 0
         self.room = 0
+        self.view = None
         if not burst:
             self.grow(8)
 
@@ -96,7 +100,7 @@ class Scale:
             self.cells[self.newest() + 1] += units
             self.cells[self.newest()] = now
             return
-        if self.size >= self.room:
+        while self.size >= self.room:
             self.grow(self.room * 2)
         self.size += 1
         self.last = now
@@ -132,8 +136,11 @@ class Scale:
             self.size -= 1
 
     def grow(self, room: int) -> None:
-        # Have room for more.
+        # Have room for more, unless others came in and have seen to it while it was made.
+        known = self.view
         view = array("q", bytes(16 * room))
+        if self.view is not known:
+            return
         fresh = begin(view) if cython.compiled else view
         place = 0
         while place < self.size:
@@ -172,14 +179,8 @@ class Assay:
         # Nobody had any state before, or it is not known which.
         self.began = -self.span if new else LATER
         self.keep = 0
-        self.clear()
-
-    def clear(self) -> None:
-        # Nobody is looked at.
-        self.view = array("q", bytes(8 * PLACES))
-        self.marks = begin(self.view) if cython.compiled else self.view
-        self.scales = [None] * PLACES
-        self.count = 0
+        view, scales = blank()
+        self.seat(view, scales, [])
 
     def weigh(self, key: str, units: int, now: int, allowed: bool) -> int:
         """A key was let in or not: 0 if nobody looks, 1 if a refusal was right, 2 if it was not."""
@@ -190,7 +191,8 @@ class Assay:
             with cython.critical_section(self):
                 return self.judge(mark + 1, units, now, allowed)
         else:
-            return self.judge(mark + 1, units, now, allowed)
+            with LATCH:
+                return self.judge(mark + 1, units, now, allowed)
 
     def mark(self, digest: int) -> int:
         # As good as chance, and always the same for a key.
@@ -226,37 +228,55 @@ class Assay:
         return place
 
     def enter(self, mark: int, now: int) -> int:
-        # Look at one more key; -1 if it is none of the sample after all.
-        if self.count >= KEYS:
+        # Look at one more key; -1 if it is none of the sample after all. To make something may let
+        # others in, so that comes first, and they may have done the same.
+        scales = [Scale(*one) for one in map(measured, self.limits) if one is not None]
+        while self.count >= KEYS:
             self.thin(now)
-            if mark - 1 & self.keep:
-                return -1
+        if mark - 1 & self.keep:
+            return -1
         place = self.seek(mark)
-        self.scales[place] = [Scale(*one) for one in map(measured, self.limits) if one is not None]
-        self.marks[place] = mark
-        self.count += 1
+        if self.marks[place] == 0:
+            self.marks[place] = mark
+            self.scales[place] = scales
+            self.count += 1
         return place
 
     def thin(self, now: int) -> None:
         # Forget who has been away for so long that it is as new; then, if it must be, every other.
+        known, count, keep, began = self.view, self.count, self.keep, self.began
         kept = [
             (mark, scales)
-            for mark, scales in zip(self.view, self.scales, strict=True)
+            for mark, scales in zip(known, self.scales, strict=True)
             if mark and any(now - scale.latest < self.span for scale in scales)
         ]
-        if len(kept) < KEYS // 4 and self.keep:
+        if len(kept) < KEYS // 4 and keep:
             # Others may come in now, of whom is not known what they did before.
-            self.keep >>= 1
-            self.began = now
+            keep, began = keep >> 1, now
         while len(kept) >= KEYS:
-            self.keep = self.keep * 2 + 1
-            kept = [one for one in kept if not one[0] - 1 & self.keep]
-        self.clear()
+            keep = keep * 2 + 1
+            kept = [one for one in kept if not one[0] - 1 & keep]
+        view, places = blank()
+        # Who came in meanwhile is to stay: it is done again then, if it still must be.
+        if self.view is known and self.count == count:
+            self.keep, self.began = keep, began
+            self.seat(view, places, kept)
+
+    def seat(self, view: Any, scales: list[Any], kept: list[Any]) -> None:
+        # Look at those from now on, where nobody is looked at yet.
+        self.marks = begin(view) if cython.compiled else view
+        self.view = view
+        self.scales = scales
         self.count = len(kept)
-        for mark, scales in kept:
+        for mark, found in kept:
             place = self.seek(mark)
             self.marks[place] = mark
-            self.scales[place] = scales
+            self.scales[place] = found
+
+
+def blank() -> tuple[Any, list[Any]]:
+    """Places for marks and for scales, with nobody there."""
+    return array("q", bytes(8 * PLACES)), [None] * PLACES
 
 
 def measured(limit: Any) -> tuple[int, int, int, int] | None:

@@ -32,11 +32,15 @@ cdef class Tally:
     cdef public Assay assay
     cdef readonly bint keyed
     cdef readonly bint placed
-    @cython.locals(cells="long long*", closed=bint, top=Top)
+    @cython.locals(top=Top, assay=Assay)
     cpdef count(self, long long verdict, key, long long units, Decision decision, long long wait, long long now)
+    @cython.locals(cells="long long*", closed=bint)
+    cdef void add(self, long long verdict, long long units, Decision decision, long long wait) noexcept
     cpdef charge(self, long long units)
     @cython.locals(found="long long")
-    cdef weigh(self, key, long long units, Decision decision, long long now)
-    @cython.locals(fresh="long long*", place="long long")
+    cdef weigh(self, Assay assay, key, long long units, Decision decision, long long now)
+    cdef void sum(self, long long place, long long more) noexcept
     cpdef move(self, view)
+    @cython.locals(fresh="long long*", place="long long")
+    cdef carry(self, view)
     cpdef leave(self)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from headgate.clock import Clock, SystemClock
 from headgate.decision import Decision
 from headgate.fork import follow
+from headgate.latch import Latch
 from headgate.measures import seconds, share, whole
 from headgate.rules.live.assay import Assay
 from headgate.rules.live.entry import Entry
@@ -54,6 +55,8 @@ UNKNOWN = 3
 MILLION = 1_000_000
 
 Notice = Callable[[str, float, bool], object]
+# Interpreted, all count one at a time.
+LATCH = Latch()
 # A window is cut into so many parts.
 BUCKETS = 20
 
@@ -87,6 +90,20 @@ class Tally:
 
         `decision` is the limit's, if one was asked; who was let in waits for so many microseconds.
         """
+        if cython.compiled:
+            with cython.critical_section(self):
+                self.add(verdict, units, decision, wait)
+        else:
+            with LATCH:
+                self.add(verdict, units, decision, wait)
+        if self.keyed:
+            top = self.tops.passed if verdict == PASSED else self.tops.refused
+            top.note(key)
+        assay = self.assay
+        if assay is not None and decision is not None and not decision.degraded:
+            self.weigh(assay, key, units, decision, now + wait)
+
+    def add(self, verdict: int, units: int, decision: Decision | None, wait: int) -> None:
         cells = self.cells
         if verdict >= REFUSED:
             closed = verdict == CLOSED or (decision is not None and decision.why == UNKNOWN)
@@ -105,25 +122,36 @@ class Tally:
                 cells[SHADOW] += 1
             elif decision is not None and decision.remaining * 5 < decision.limit:
                 cells[NEAR] += 1
-        if self.keyed:
-            top = self.tops.passed if verdict == PASSED else self.tops.refused
-            top.note(key)
-        if self.assay is not None and decision is not None and not decision.degraded:
-            self.weigh(key, units, decision, now + wait)
 
     def charge(self, units: int) -> None:
         """Count what a request has cost, which was known only when it was answered."""
-        self.cells[UNITS_ALLOWED] += units
+        self.sum(UNITS_ALLOWED, units)
 
-    def weigh(self, key: str, units: int, decision: Decision, now: int) -> None:
+    def weigh(self, assay: Assay, key: str, units: int, decision: Decision, now: int) -> None:
         # See whether a refusal was right, if the key is one of those of which that is known.
-        found = self.assay.weigh(key, units, now, decision.allowed)  # type: ignore[union-attr]
+        found = assay.weigh(key, units, now, decision.allowed)
         if found > 0:
-            self.cells[SAMPLED] += 1
-            self.cells[WRONG] += found - 1
+            self.sum(SAMPLED, 1)
+            self.sum(WRONG, found - 1)
+
+    def sum(self, place: int, more: int) -> None:
+        if cython.compiled:
+            with cython.critical_section(self):
+                self.cells[place] += more
+        else:
+            with LATCH:
+                self.cells[place] += more
 
     def move(self, view: Any) -> None:
         """Count in that block from now on; what was counted is added to what stands there."""
+        if cython.compiled:
+            with cython.critical_section(self):
+                self.carry(view)
+        else:
+            with LATCH:
+                self.carry(view)
+
+    def carry(self, view: Any) -> None:
         old, fresh = self.view, begin(view) if cython.compiled else view
         for place in range(CELLS):
             fresh[place] += old[place]
@@ -133,8 +161,9 @@ class Tally:
 
     def leave(self) -> None:
         """Begin anew, in cells of its own."""
-        self.view = array("q", bytes(8 * CELLS))
-        self.cells = begin(self.view) if cython.compiled else self.view
+        view = array("q", bytes(8 * CELLS))
+        self.cells = begin(view) if cython.compiled else view
+        self.view = view
         self.placed = False
 
     def read(self) -> list[int]:

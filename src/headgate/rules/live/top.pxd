@@ -50,3 +50,4 @@ cdef class Tops:
     cdef readonly long long since
     cdef readonly long long until
     cpdef turn(self, long long now)
+    cdef follow(self, long long now, list fresh)

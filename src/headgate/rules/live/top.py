@@ -21,6 +21,7 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING, Any
 
+from headgate.latch import Latch
 from headgate.measures import MILLION
 from headgate.rules.live.ranking import Heavy, Places, heaviest, met
 from headgate.rules.matching.facts import LONGEST_KEY, tidy
@@ -47,6 +48,8 @@ MARK, TIMES, ERROR, NAMED, WIDTH = range(5)
 M, T, E, N, W = 0, 1, 2, 3, 4
 LONGEST = LONGEST_KEY
 FIRST = 8
+# Interpreted, all count and look one at a time.
+LATCH = Latch()
 
 
 class Top:
@@ -71,6 +74,7 @@ class Top:
         self.total = self.least = self.count = 0
         self.most = 2 * size
         self.room = 0
+        self.view = None
         self.rebuild(FIRST, 0)
 
     def note(self, key: str) -> None:
@@ -83,19 +87,22 @@ class Top:
             with cython.critical_section(self):
                 self.add(mark, key)
         else:
-            self.add(mark, key)
-
-    @property
-    def unseen(self) -> int:
-        """How often somebody may have come who is not there."""
-        return self.least + 1 if self.least else 0
+            with LATCH:
+                self.add(mark, key)
 
     def places(self) -> Places:
-        """Where each key stands that is counted, the cells by which it is, and who is not there."""
-        cells, keys, room = self.view, self.keys, self.room
-        found: dict[Any, int] = dict(zip(keys, range(0, room * W, W), strict=False))
+        """Where each key stands that is counted, the cells by which it is, and how often somebody
+        may have come who is not there.
+        """
+        if cython.compiled:
+            with cython.critical_section(self):
+                cells, keys, least = self.view, self.keys, self.least
+        else:
+            with LATCH:
+                cells, keys, least = self.view, self.keys, self.least
+        found: dict[Any, int] = dict(zip(keys, range(0, len(keys) * W, W), strict=True))
         found.pop(None, None)
-        return found, cells, self.unseen
+        return found, cells, least + 1 if least else 0
 
     def add(self, mark: int, key: str) -> None:
         at = self.seek(mark)
@@ -128,12 +135,16 @@ class Top:
 
     def enter(self, mark: int) -> int:
         # A cell for a key that has none.
-        if self.count >= self.most:
-            self.rebuild(self.room, self.median())
-        elif self.count * 2 >= self.room:
-            self.rebuild(self.room * 2, self.least)
+        while self.count >= self.most or self.count * 2 >= self.room:
+            if self.count >= self.most:
+                self.rebuild(self.room, self.median())
+            else:
+                self.rebuild(self.room * 2, self.least)
         at = self.seek(mark)
         cells = self.cells
+        if cells[at] == mark:
+            # It came in while room was made for it.
+            return at
         cells[at] = mark
         cells[at + T] = self.least
         cells[at + E] = self.least
@@ -143,10 +154,13 @@ class Top:
 
     def rebuild(self, room: int, floor: int) -> None:
         # Put those who came more than `floor` times where there is so much room.
+        known = self.view
         view = array("q", [0]) * (W * room)
         names: list[Any] = [None] * room
         fresh = begin(view) if cython.compiled else view
-        # From here on nothing is made, so that nobody else can come in between.
+        # To make something may let others in, who have done it by now. From here on, none is.
+        if self.view is not known:
+            return
         old = self.cells if self.room > 0 else fresh
         count = place = 0
         while place < self.room:
@@ -230,7 +244,8 @@ class Tops:
     def worst(self, few: int, now: int) -> list[Heavy]:
         """The few who were refused most, by how often that was; the error is that of `refused`."""
         self.turn(now)
-        refused = heaviest(few, self.refused_before, self.refused)
+        before, lately = self.refused_before, self.refused
+        refused = heaviest(few, before, lately)
         passed = met(refused, [self.passed_before.places(), self.passed.places()])
         return [
             Heavy(key, one.times + passed[key].times, one.error, one.times)
@@ -257,12 +272,24 @@ class Tops:
         """See whether a span of time is over: the present becomes the past then."""
         if now < self.until:
             return
+        # Made beforehand, because that may let others in.
+        fresh = [Top() for _ in range(4)]
+        if cython.compiled:
+            with cython.critical_section(self):
+                self.follow(now, fresh)
+        else:
+            with LATCH:
+                self.follow(now, fresh)
+
+    def follow(self, now: int, fresh: list[Top]) -> None:
+        if now < self.until:
+            return
         # Unless nobody has looked for longer than that.
         lately = now < self.until + SPAN
         first = not self.until
         if not first:
-            self.passed_before = self.passed if lately else Top()
-            self.refused_before = self.refused if lately else Top()
-            self.passed, self.refused = Top(), Top()
+            self.passed_before = self.passed if lately else fresh[0]
+            self.refused_before = self.refused if lately else fresh[1]
+            self.passed, self.refused = fresh[2], fresh[3]
         self.since = self.until - SPAN if lately and not first else now
         self.until = now + SPAN

@@ -31,7 +31,7 @@ cdef class Table:
     cdef Seal seal
     @cython.locals(units="long long", moment="long long")
     cpdef Decision take(self, key, long long cost, long long now, long long patience)
-    @cython.locals(decision=Decision, memo=Memo)
+    @cython.locals(decision=Decision, memo=Memo, rows=Rows)
     cpdef tuple book(self, key, long long cost, long long now, long long patience)
     cpdef release(self, key, long long cost, long long now, long long due, Memo memo)
     cdef int64_t mark(self, key) except? -1

@@ -116,7 +116,9 @@ class Table:
         mark = self.mark(key)
         spend = 1 if cost > 0 else 0
         decision = Decision.__new__(Decision)
-        memo = Memo(self.rows)
+        # Had by name: to make something may let others in, and one of them change the limits.
+        rows = self.rows
+        memo = Memo(rows)
         if cython.compiled:
             with cython.critical_section(self):
                 self.enter()
