@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import click
 
@@ -62,6 +64,25 @@ def check(
     except HeadgateError as error:
         context.exit(broken(file, (Problem(str(error), file=file),), plain))
     context.exit(DOUBTFUL if strict and found.warnings else GOOD)
+
+
+@contextmanager
+def answering(plain: bool, rules: str, other: str, place: str = "") -> Iterator[None]:
+    """End with what is wrong, where something is: with `rules`, or with the `other` that was asked.
+
+    `place` is where that stands, if it is a file.
+    """
+    try:
+        yield
+    except RulesError as error:
+        status = broken(rules, error.problems, plain)
+    except BrokenPipeError:
+        raise
+    except (HeadgateError, OSError, ValueError) as error:
+        status = broken(other, (Problem(str(error), file=place),), plain)
+    else:
+        return
+    click.get_current_context().exit(status)
 
 
 def broken(file: str, problems: tuple[Problem, ...], plain: bool) -> int:

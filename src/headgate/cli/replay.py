@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headgate.cli.check import broken
-from headgate.errors import HeadgateError, Problem, RulesError
+from headgate.cli.check import answering
 
 if TYPE_CHECKING:
     from headgate.replay.run import Log
@@ -30,6 +29,18 @@ def shared(context: click.Context, option: click.Parameter, said: str) -> float 
     return found
 
 
+# How the lines of a log are read, by whichever command.
+late = click.option(
+    "--late",
+    type=click.FloatRange(0, 86_400),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Put lines in order that are so much too late.",
+)
+spread = click.option("--spread", is_flag=True, help="Spread what has one stamp over its second.")
+
+
 @click.command(short_help="Say what rules would have done, by access logs.")
 @click.argument("logs", nargs=-1, required=True, metavar="LOG...")
 @click.option(
@@ -46,15 +57,8 @@ def shared(context: click.Context, option: click.Parameter, said: str) -> float 
     help="combined, common, vhost, envoy, istio or json, or the server's log_format; told from the "
     "first lines unless said.",
 )
-@click.option(
-    "--late",
-    type=click.FloatRange(0, 86_400),
-    default=60.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Put lines in order that are so much too late.",
-)
-@click.option("--spread", is_flag=True, help="Spread what has one stamp over its second.")
+@late
+@spread
 @click.option("--enforce", is_flag=True, help="Take every rule for enforced, also those in shadow.")
 @click.option(
     "--top",
@@ -82,14 +86,8 @@ def replay(context: click.Context, /, logs: tuple[str, ...], file: str, **said: 
     Ends with 0, with 1 if --fail-over was exceeded, with 2 if the rules or a log cannot be read.
     """
     files = [file, said["against"]] if said["against"] else [file]
-    try:
+    with answering(said["plain"], file, file):
         context.exit(play(logs, files, said))
-    except RulesError as error:
-        context.exit(broken(file, error.problems, said["plain"]))
-    except BrokenPipeError:
-        raise
-    except (HeadgateError, OSError, ValueError) as error:
-        context.exit(broken(file, (Problem(str(error)),), said["plain"]))
 
 
 def play(names: tuple[str, ...], files: list[str], said: dict[str, Any]) -> int:

@@ -10,21 +10,9 @@ from typing import Any
 from headgate.cli.report import Row, draw, screen
 from headgate.cli.trouble import harmless
 from headgate.errors import MissingExtra
+from headgate.replay.page import HEADS
 
 Advance = Callable[[int, int, int], object]
-HEADS = (
-    "rule",
-    "key",
-    "may",
-    "mode",
-    "asked",
-    "refused",
-    "share",
-    "shadowed",
-    "waited",
-    "keys",
-    "keys hit",
-)
 # Columns that are left out where all of it is this.
 USUAL = {"mode": "enforce", "shadowed": "0", "waited": "0"}
 

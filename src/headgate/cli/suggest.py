@@ -7,9 +7,8 @@ from typing import Any
 
 import click
 
-from headgate.cli.check import broken
-from headgate.cli.replay import shared
-from headgate.errors import HeadgateError, Problem, RulesError
+from headgate.cli.check import answering
+from headgate.cli.replay import late, shared, spread
 
 GOOD, UNSURE = 0, 1
 # Of a result no more is read.
@@ -55,15 +54,8 @@ LARGEST = 1 << 26
 )
 @click.option("--load", default="", type=click.Path(), help="The result of a load test.")
 @click.option("--format", "form", default="", metavar="FORMAT", help="As with `headgate replay`.")
-@click.option(
-    "--late",
-    type=click.FloatRange(0, 86_400),
-    default=60.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Put lines in order that are so much too late.",
-)
-@click.option("--spread", is_flag=True, help="Spread what has one stamp over its second.")
+@late
+@spread
 @click.option("--json", "plain", is_flag=True, help="Say all of it in JSON.")
 @click.pass_context
 def suggest(context: click.Context, /, logs: tuple[str, ...], **said: Any) -> None:
@@ -77,14 +69,8 @@ def suggest(context: click.Context, /, logs: tuple[str, ...], **said: Any) -> No
     """
     if not logs and not said["load"]:
         raise click.UsageError("a log, or --load with the result of a load test, is needed")
-    try:
+    with answering(said["plain"], said["rules"], ""):
         context.exit(find(logs, said))
-    except RulesError as error:
-        context.exit(broken(said["rules"], error.problems, said["plain"]))
-    except BrokenPipeError:
-        raise
-    except (HeadgateError, OSError, ValueError) as error:
-        context.exit(broken("", (Problem(str(error)),), said["plain"]))
 
 
 def find(logs: tuple[str, ...], said: dict[str, Any]) -> int:

@@ -13,6 +13,12 @@ from typing import Any
 
 from headgate.errors import MissingExtra
 
+# What is told of each rule.
+HEADS = (
+    "rule", "key", "may", "mode", "asked", "refused", "share", "shadowed", "waited", "keys",
+    "keys hit",
+)  # fmt: skip
+
 # Nothing is fetched, whatever stands in the page.
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
@@ -109,21 +115,8 @@ def side(told: dict[str, Any], name: str) -> list[str]:
         chart(f"{name}.timeline", "Requests over time"),
     ]
     found += [f'<p class="note">{noted(one)}</p>' for one in told["notes"]]
-    heads = (
-        "rule",
-        "key",
-        "may",
-        "mode",
-        "asked",
-        "refused",
-        "share",
-        "shadowed",
-        "waited",
-        "keys",
-        "keys hit",
-    )
     rows = [row(one) for one in told["rules"]]
-    found += [table(heads, rows), "</section>"]
+    found += [table(HEADS, rows), "</section>"]
     for number, one in enumerate(told["rules"]):
         found += ruled(one, f"{name}.{number}")
     return found

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
+# What a breaker can be, whatever it was forced into; the worst first.
+BREAKERS = ("open", "half_open", "closed")
+
 
 class RuleReading(TypedDict):
     """One rule. Each request it had a say in counts once among the first five numbers.

@@ -17,6 +17,7 @@ from headgate.telemetry.counters import Counters
 from headgate.telemetry.docket import Docket
 from headgate.telemetry.meter import CHECKS, taken
 from headgate.telemetry.reading import (
+    BREAKERS,
     Reading,
     ReloadReading,
     RuleReading,
@@ -27,9 +28,7 @@ from headgate.telemetry.reading import (
 from headgate.telemetry.summits import Summits
 from headgate.telemetry.union import counted, recount
 
-# The worst first.
-BREAKERS = ("open", "half_open", "closed")
-# Whatever it was forced into, it is one of these.
+# Whatever a breaker was forced into, it is one of the others.
 FORCED = {"forced_open": "open", "forced_closed": "closed", "metrics_only": "closed"}
 
 

@@ -11,6 +11,7 @@ from headgate.rules.live.trial import TITLE
 from headgate.telemetry.counters import ROUTE, RULE, STORE
 from headgate.telemetry.meter import ANSWERS, CHECKS, statuses, taken
 from headgate.telemetry.reading import (
+    BREAKERS,
     HeavyReading,
     Histogram,
     Reading,
@@ -28,7 +29,6 @@ SUMS = (
     "units_allowed", "units_refused", "waited", "sampled", "wrong", "inside", "waiting", "queue",
 )  # fmt: skip
 # The worst first.
-BREAKERS = ("open", "half_open", "closed")
 RESULTS = ("bad", "unread")
 # How many heavy hitters and how many refusals are told.
 FEW, LATEST = 20, 50

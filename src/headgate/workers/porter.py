@@ -17,9 +17,9 @@ from hashlib import sha256
 
 from headgate.clock import Clock, SystemClock
 from headgate.limiter import Limiter
+from headgate.measures import MILLION
 from headgate.workers.question import Question
 
-MILLION = 1_000_000
 # For how long a page stays logged in, in seconds.
 STAY = 12 * 3600
 # Who does not know the token may guess so often, all together.

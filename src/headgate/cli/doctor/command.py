@@ -6,9 +6,8 @@ from typing import Any
 
 import click
 
-from headgate.cli.check import BROKEN, DOUBTFUL, GOOD, broken
+from headgate.cli.check import BROKEN, DOUBTFUL, GOOD, answering
 from headgate.cli.running import storable
-from headgate.errors import HeadgateError, Problem, RulesError
 
 STATUS = {"good": GOOD, "unknown": GOOD, "doubt": DOUBTFUL, "bad": BROKEN}
 
@@ -97,17 +96,11 @@ def doctor(context: click.Context, /, **said: Any) -> None:
 
     if said["expect"] and not said["probe"]:
         raise click.UsageError("--expect is what --probe should see; say where to ask as well")
-    try:
+    file = said["file"]
+    with answering(said["plain"], file, file, file):
         if said["echo"] is not None:
-            diagnosis.echo(said["file"], said["echo"])
+            diagnosis.echo(file, said["echo"])
             context.exit(GOOD)
         verdict = diagnosis.diagnose(said)
-    except RulesError as error:
-        context.exit(broken(said["file"], error.problems, said["plain"]))
-    except BrokenPipeError:
-        raise
-    except (HeadgateError, OSError, ValueError) as error:
-        problem = (Problem(str(error), file=said["file"]),)
-        context.exit(broken(said["file"], problem, said["plain"]))
     status = STATUS[verdict]
     context.exit(GOOD if status == DOUBTFUL and not said["strict"] else status)

@@ -6,9 +6,8 @@ from typing import Any
 
 import click
 
-from headgate.cli.check import broken, parted
+from headgate.cli.check import answering, parted
 from headgate.cli.running import storable
-from headgate.errors import HeadgateError, Problem, RulesError
 
 GOOD, REFUSED = 0, 1
 
@@ -118,15 +117,9 @@ def explain(context: click.Context, /, **said: Any) -> None:
     Ends with 0 if the request goes in, or the refusal was found; with 1 if the request is refused,
     or there is no such refusal; with 2 if the rules are broken or something cannot be asked.
     """  # noqa: D301 - click's own mark for lines that stay
-    try:
+    file = said["file"] or ""
+    with answering(said["plain"], file, file, file or said["audit"] or ""):
         context.exit(answered(said))
-    except RulesError as error:
-        context.exit(broken(said["file"], error.problems, said["plain"]))
-    except BrokenPipeError:
-        raise
-    except (HeadgateError, OSError, ValueError) as error:
-        problem = (Problem(str(error), file=said["file"] or said["audit"] or ""),)
-        context.exit(broken(said["file"] or "", problem, said["plain"]))
 
 
 def answered(said: dict[str, Any]) -> int:
