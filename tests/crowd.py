@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -31,13 +33,29 @@ def together(work: Callable[[int], Any], count: int) -> list[Any]:
 
 @contextmanager
 def hasty() -> Iterator[None]:
-    """Let threads be switched as often as can be."""
-    usual = sys.getswitchinterval()
+    """Let threads be switched as often as can be, compiled code's too: at collections of garbage.
+
+    Compiled code goes on until something is made of which the collector keeps count: then, or never,
+    another thread may come in.
+    """
+    usual, garbage = sys.getswitchinterval(), gc.get_threshold()
     sys.setswitchinterval(1e-6)
+    # What is there already is of no interest, and would be looked through every time.
+    gc.freeze()
+    gc.callbacks.append(_welcome)
+    gc.set_threshold(3)
     try:
         yield
     finally:
+        gc.set_threshold(*garbage)
+        gc.callbacks.remove(_welcome)
+        gc.unfreeze()
         sys.setswitchinterval(usual)
+
+
+def _welcome(*_: object) -> None:
+    # Others may run now.
+    time.sleep(0)
 
 
 def remember() -> None:
