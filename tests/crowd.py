@@ -35,8 +35,8 @@ def together(work: Callable[[int], Any], count: int) -> list[Any]:
 def hasty() -> Iterator[None]:
     """Let threads be switched as often as can be, compiled code's too: at collections of garbage.
 
-    Compiled code goes on until something is made of which the collector keeps count: then, or never,
-    another thread may come in.
+    Compiled code goes on until something is made of which the collector keeps count: only then may
+    another thread come in.
     """
     usual, garbage = sys.getswitchinterval(), gc.get_threshold()
     sys.setswitchinterval(1e-6)
