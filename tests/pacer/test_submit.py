@@ -59,6 +59,7 @@ def test_one_call_at_a_time_on_the_machines_own_clock(scale: int) -> None:
     pacer = Pacer("2000/s")
     inside: list[int] = []
     threads: set[int] = set()
+    queued = threading.Event()
 
     def work() -> int:
         inside.append(1)
@@ -67,7 +68,11 @@ def test_one_call_at_a_time_on_the_machines_own_clock(scale: int) -> None:
         inside.pop()
         return pacer._gate.queue.seen
 
-    moments = [future.result(20) for future in [pacer.submit(work) for _ in range(200 * scale)]]
+    # None is made before all are in line: a worker that has nothing to do ends.
+    pacer.submit(queued.wait, 20)
+    futures = [pacer.submit(work) for _ in range(200 * scale)]
+    queued.set()
+    moments = [future.result(20) for future in futures]
 
     assert min(b - a for a, b in pairwise(moments)) >= 500
     assert len(threads) == 1
