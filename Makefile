@@ -132,6 +132,7 @@ bench: $(BENCH)/.package ## measure against the peers, in an environment of its 
 	$(BENCH)/bin/python benchmarks/gateway.py --json build/bench/gateway.json
 	$(BENCH)/bin/python benchmarks/serving.py --json build/bench/serving.json
 	$(BENCH)/bin/python benchmarks/callers.py
+	$(BENCH)/bin/python benchmarks/replay.py
 	$(BENCH)/bin/python tools/report.py bench build/bench
 
 # What is measured of a gateway wants the machine for itself, so those go one after another.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -21,6 +21,8 @@ PAGES = [
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
 FENCE = re.compile(r"^```(?P<kind>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+# A file that a page has its reader write: its name ends the paragraph before.
+FILE = re.compile(r"as a file `([\w.]+)`[^\n]*:\n\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?<!`)\[[^]]*]\((?P<target>[^)\s]+)\)")
 REFERENCE = re.compile(r"`(tests/[\w/.]+)::(\w+)`")
 OWNED = [*range(1, 201)]
@@ -53,6 +55,25 @@ def test_every_example_is_true(page: Path, request: pytest.FixtureRequest) -> No
         if block.kind == "python":
             # Blank lines in front, so that a failure names the line of the page.
             exec(compile("\n" * block.line + block.text, str(page), "exec"), space)
+
+
+def test_the_app_of_the_readme_answers_as_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = pytest.importorskip("starlette.testclient")
+    page = (ROOT / "README.md").read_text()
+    files = dict(FILE.findall(page))
+    assert [*files] == ["rules.yaml", "shop.py"]
+    (tmp_path / "rules.yaml").write_text(files["rules.yaml"])
+    monkeypatch.chdir(tmp_path)
+    shop: dict[str, Any] = {"__name__": "shop"}
+
+    exec(compile(files["shop.py"], "shop.py", "exec"), shop)
+
+    asker = client.TestClient(shop["app"], client=("127.0.0.1", 50000))
+    codes = [str(asker.post("/login").status_code) for _ in range(6)]
+    assert f"\n{' '.join(codes)}\n" in page
+    assert codes == ["200"] * 5 + ["429"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
