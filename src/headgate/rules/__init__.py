@@ -9,9 +9,10 @@ if not keeper.enter(Request("POST", "/login", client="203.0.113.7")):
 """
 
 from headgate.rules.clients.client import Client
+from headgate.rules.live.alarm import Alarm
 from headgate.rules.live.entry import Entry, Refusal
 from headgate.rules.live.gatekeeper import AsyncGatekeeper, Gatekeeper
-from headgate.rules.live.tally import Alarm, Tally
+from headgate.rules.live.tally import Tally
 from headgate.rules.matching.request import Request
 from headgate.rules.model.rule import Rule
 from headgate.rules.model.rules import Rules

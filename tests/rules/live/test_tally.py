@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from headgate import COMPILED, ManualClock
+from headgate.rules.live.alarm import Alarm
 from headgate.rules.live.entry import Entry
 from headgate.rules.live.gatekeeper import Gatekeeper
-from headgate.rules.live.tally import NAMES, TRIED, Alarm, Tally
+from headgate.rules.live.tally import NAMES, TRIED, Tally
 from headgate.rules.matching.request import Request
 from headgate.rules.model.rule import Rule
 from headgate.rules.model.rules import Rules
