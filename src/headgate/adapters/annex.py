@@ -8,13 +8,12 @@ refuses.
 from __future__ import annotations
 
 import re
-import threading
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from headgate.adapters.arrivals import VIEW
 from headgate.clock import Clock
-from headgate.fork import follow
+from headgate.latch import Latch
 from headgate.rules.live.gatekeeper import AsyncGatekeeper, Gatekeeper
 from headgate.rules.model.rule import Rule
 from headgate.rules.model.rules import Rules
@@ -50,8 +49,7 @@ class Annex(Generic[K]):
         self._rules: dict[str, Rule] = {}
         self.keeper: K = kind(self._gathered(lead.rules, {}), store, clock)
         lead.lodge.join(self.keeper.lodge)
-        self._begin()
-        follow(self, Annex._begin)
+        self._lock = Latch()
 
     def find(self, terms: Terms, place: str) -> str:
         """The name of a view's rule, which is in force from now on."""
@@ -87,10 +85,6 @@ class Annex(Generic[K]):
             number += 1
             name = f"{title[: LONGEST - 4]}.{number}"
         return name
-
-    def _begin(self) -> None:
-        # In a forked child nobody holds the lock.
-        self._lock = threading.Lock()
 
 
 def stationed(rule: Rule, name: str) -> Rule:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from typing import NamedTuple
 
-from headgate.fork import follow
+from headgate.latch import Latch
 
 
 class Counts(NamedTuple):
@@ -50,8 +49,7 @@ class Tally:
 
     def __init__(self) -> None:
         self._counts = dict.fromkeys(Counts._fields, 0)
-        self._begin()
-        follow(self, Tally._begin)
+        self._lock = Latch()
 
     def add(self, **counted: int) -> None:
         """So many more of each."""
@@ -63,7 +61,3 @@ class Tally:
         """All of them, as of one moment."""
         with self._lock:
             return Counts(**self._counts)
-
-    def _begin(self) -> None:
-        # In a forked child nobody holds the lock.
-        self._lock = threading.Lock()

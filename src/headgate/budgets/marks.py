@@ -8,9 +8,7 @@ lets a copy in.
 
 from __future__ import annotations
 
-import threading
-
-from headgate.fork import follow
+from headgate.latch import Latch
 
 # A life is cut into so many parts, and what expires in the same part is forgotten together.
 PARTS = 32
@@ -26,8 +24,7 @@ class Marks:
         self._count = 0
         # The first part in which something may still be new.
         self._floor = 0
-        self._begin()
-        follow(self, Marks._begin)
+        self._lock = Latch()
 
     def mark(self, nonce: bytes, expires: int, now: int) -> str:
         """Remember a note; why it does not count, or nothing if it does."""
@@ -64,7 +61,3 @@ class Marks:
             first = min(self._seen)
             self._count -= len(self._seen.pop(first))
             self._floor = first + 1
-
-    def _begin(self) -> None:
-        # In a forked child nobody holds the lock.
-        self._lock = threading.Lock()

@@ -16,13 +16,12 @@ import json
 import logging
 import os
 import secrets
-import threading
 from datetime import UTC, datetime
 from math import inf, isfinite
 from typing import Any
 
 from headgate.clock import Clock, SystemClock
-from headgate.fork import follow
+from headgate.latch import Latch
 from headgate.measures import seconds as span
 from headgate.measures import whole
 from headgate.rules.live.entry import Entry
@@ -115,8 +114,7 @@ class Journal:
         self._clock: Clock = SystemClock() if clock is None else clock
         # Of each rule, when its window began, how many were refused since, and how many left out.
         self._counts: dict[str, list[int]] = {}
-        self._begin()
-        follow(self, Journal._begin)
+        self._lock = Latch()
 
     def __call__(self, entry: Entry) -> None:
         if entry.refusal is None:
@@ -178,7 +176,3 @@ class Journal:
         if request is not None:
             found["method"], found["path"] = request.method[:LONGEST], request.path[:LONGEST]
         return found
-
-    def _begin(self) -> None:
-        # In a forked child nobody holds the lock.
-        self._lock = threading.Lock()

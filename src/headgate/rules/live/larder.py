@@ -8,13 +8,12 @@ most 64 KiB, without cookies, that does not say it is private, to a request of t
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import NamedTuple
 
 from headgate.clock import Clock, SystemClock
-from headgate.fork import follow
+from headgate.latch import Latch
 from headgate.rules.matching.request import Request
 
 # So many answers are kept for a rule, each of so many bytes at most; the least used make room.
@@ -45,8 +44,7 @@ class Larder:
         self._clock = SystemClock() if clock is None else clock
         self._most = most
         self._kept: OrderedDict[Place, Provision] = OrderedDict()
-        self._begin()
-        follow(self, Larder._begin)
+        self._lock = Latch()
 
     def keep(self, request: Request, key: str, header: Header, body: bytes) -> None:
         """Keep the answer to a request of this key."""
@@ -69,10 +67,6 @@ class Larder:
         if age > oldest:
             return None
         return found._replace(headers=(*found.headers, ("age", str(max(0, int(age))))))
-
-    def _begin(self) -> None:
-        # In a forked child nobody holds the lock.
-        self._lock = threading.Lock()
 
 
 def place(request: Request, key: str) -> Place:

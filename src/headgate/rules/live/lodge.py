@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import logging
 import os
-import threading
 from collections.abc import Callable
 from typing import Any
 
 from headgate.budgets.budget import Budget
 from headgate.clock import Clock, SystemClock
-from headgate.fork import follow
+from headgate.latch import Latch
 from headgate.rules.live.entry import Entry
 from headgate.rules.live.ruleset import Ruleset, void
 from headgate.rules.live.ruling import Ruling
@@ -63,8 +62,7 @@ class Lodge:
         self._wakes: list[Callable[[], object]] = []
         # Where tallies lie that somebody else can read, by the names of rules.
         self._place: Callable[[str], Any] | None = None
-        self._begin()
-        follow(self, Lodge._begin)
+        self._lock = Latch()
 
     def change(self, source: Source) -> Rules:
         """Go by other rules from now on; raises, and changes nothing, if they are bad."""
@@ -281,10 +279,6 @@ class Lodge:
 
     def __repr__(self) -> str:
         return repr(self._ready) if self._enabled else f"{self._ready!r}, not enabled"
-
-    def _begin(self) -> None:
-        # In a forked child nobody holds the lock.
-        self._lock = threading.Lock()
 
 
 def read(source: Source) -> Rules:

@@ -7,7 +7,6 @@ keys under changed limits begin anew.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -17,8 +16,8 @@ from headgate.bulkheads.async_bulkhead import AsyncBulkhead
 from headgate.bulkheads.bulkhead import Bulkhead
 from headgate.clock import Clock
 from headgate.errors import LimitError
-from headgate.fork import follow
 from headgate.intake import named
+from headgate.latch import Latch
 from headgate.limiter import Limiter
 from headgate.rules.live.tally import Tally
 from headgate.rules.model.kinds import shown
@@ -49,8 +48,7 @@ class Shelf:
         self._store: Any = None
         self._lone = MemoryStore(LONE)
         self._things: dict[tuple[str, str], tuple[Any, Any]] = {}
-        self._begin()
-        follow(self, Shelf._begin)
+        self._lock = Latch()
 
     def limiter(
         self, era: int, name: str, limits: tuple[Limit, ...], mode: str, alone: bool
@@ -150,10 +148,6 @@ class Shelf:
         store = self.url.removeprefix("leased+")
         title = f"{self.realm}{name}"
         return kind(limit, queue=queue, store=store, name=title, clock=self.clock)
-
-    def _begin(self) -> None:
-        # In a forked child nobody holds the lock.
-        self._lock = threading.Lock()
 
 
 def room(ledger: Any) -> int:
