@@ -18,11 +18,14 @@ def asked(rule: Rule, keys: list[str], short: bool) -> tuple[dict[str, int], Any
     # Two rules make a long way of it; nobody asks about the other.
     rules = [rule] if short else [rule, Rule("other", match={"path": "/**"}, limit="unlimited")]
     keeper = Gatekeeper(Rules(rules), clock=ManualClock())
-    for key in keys:
-        keeper.enter(Request("GET", "/", headers={"x-user": key} if key else {}))
+    # Kept: whoever is forgotten has left.
+    inside = [
+        keeper.enter(Request("GET", "/", headers={"x-user": key} if key else {})) for key in keys
+    ]
     tally = keeper.tallies()[rule.name]
     counts = {name: n for name, n in zip(NAMES, tally.read(), strict=True) if n}
     reading = tally.tops.reading(9, 0)
+    assert len(inside) == len(keys)
     return counts, reading["asked"], reading["refused"]
 
 
