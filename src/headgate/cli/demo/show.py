@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,14 +49,13 @@ async def show(console: Console, part: Part) -> None:
     over = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, over.set)
-    server = await service.serve()
-    async with gateway(part.rules, server.sockets[0].getsockname()[1]) as running:
-        up = await begun(running, over)
-        if not up and not over.is_set():
-            raise HeadgateError("\n".join(["the gateway does not start:", *running.news]))
-        if up:
-            await play(console, running, over, part)
-    server.close()
+    with closing(await service.serve()) as server:
+        async with gateway(part.rules, server.sockets[0].getsockname()[1]) as running:
+            up = await begun(running, over)
+            if not up and not over.is_set():
+                raise HeadgateError("\n".join(["the gateway does not start:", *running.news]))
+            if up:
+                await play(console, running, over, part)
 
 
 async def play(console: Console, running: Gateway, over: asyncio.Event, part: Part) -> None:
