@@ -126,8 +126,8 @@ def test_a_secret_that_stands_elsewhere_is_not_found(
     assert found(file) == []
 
 
-def test_a_private_key_that_others_read_is_found(tmp_path: Path, notary: Notary) -> None:
-    certificate, key = notary.sign("localhost")
+def test_a_private_key_that_others_read_is_found(tmp_path: Path) -> None:
+    certificate, key = Notary(tmp_path).sign("localhost")
     tls = {"certificate": str(certificate), "key": str(key)}
     file = write(tmp_path, **gateway(listen={"address": ":8443", "tls": tls}))
     key.chmod(0o604)
