@@ -68,8 +68,10 @@ def test_what_is_of_the_wrong_kind_is_not_valid(kind: str, validator: Any) -> No
     assert [label for label in wrong if not any(f"'{word}'" in label for word in beyond)] == []
 
 
-def test_names_that_are_none_are_not_valid(validator: Any) -> None:
+def test_names_that_are_none_are_not_valid(validator: Any, scale: int) -> None:
     strange = [case for case in misspelled() if case.at[0] != "plans"]
+    # At length, all of them.
+    strange = strange[:: 1 if scale > 1 else 4]
 
     assert [case.label for case in strange if validator.is_valid(narrow(case))] == []
 
