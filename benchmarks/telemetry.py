@@ -1,40 +1,59 @@
 """What it costs a decision to be counted: the commonest way in, under this version and another.
 
     python benchmarks/telemetry.py --against /path/to/python
+    python benchmarks/telemetry.py --against /path/to/python --instructions
 
 The other interpreter has a version installed that counts less, such as the one before telemetry.
 The two take turns in processes of their own, so that whatever else the machine does happens to
 both. Told are nanoseconds of a decision, of the wall and of the CPU: of each process the least of
 five times, of all rounds the median, and of what one took more than the other in the same round
 the median and the spread. Without `--against` only this version is measured.
+
+Where nothing else is quiet, `--instructions` counts what the processor is told to do instead, which
+valgrind knows to the last one: of a decision in the longer of two runs beyond the shorter.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import re
+import shutil
 import statistics
 import subprocess
 import sys
 import time
+from itertools import cycle, islice
 
 KEYS = 100_000
+# Under valgrind all is slow: so many keys, and so many decisions more of the longer run.
+FEW, MORE = 2_000, 20_000
+SCENES = {
+    "allowed, hot key": ("1000000000/s", 1),
+    "allowed, many keys": ("1000000000/s", KEYS),
+    "refused, hot key": ("1/day", 1),
+    "refused, many keys": ("1/day", KEYS),
+}
 
 
 def measure() -> dict[str, tuple[float, float]]:
     """Nanoseconds of wall and CPU for each scene."""
+    return {scene: run(*prepare(scene, KEYS, KEYS)) for scene in SCENES}
+
+
+def prepare(scene, most, times):
+    """A limiter that has met all its keys, and those it is to be asked about."""
     from headgate.rules import Gatekeeper, Rule, Rules
 
-    found = {}
-    several = [f"203.0.{number >> 8 & 255}.{number & 255}/{number}" for number in range(KEYS)]
-    for answer, limit in (("allowed", "1000000000/s"), ("refused", "1/day")):
-        for name, keys in (("hot key", several[:1] * KEYS), ("100,000 keys", several)):
-            keeper = Gatekeeper(Rules([Rule("api", key="client.ip", limit=limit)]))
-            gate = keeper.lodge.book.rulings[0].turnstile
-            for key in keys:
-                gate.weigh(key, None)
-            found[f"{answer}, {name}"] = run(gate.weigh, keys)
-    return found
+    limit, several = SCENES[scene]
+    several = min(several, most)
+    found = [f"203.0.{number >> 8 & 255}.{number & 255}/{number}" for number in range(several)]
+    keeper = Gatekeeper(Rules([Rule("api", key="client.ip", limit=limit)]))
+    weigh = keeper.lodge.book.rulings[0].turnstile.weigh
+    for key in islice(cycle(found), most):
+        weigh(key, None)
+    return weigh, [*islice(cycle(found), times)]
 
 
 def run(weigh, keys) -> tuple[float, float]:
@@ -55,27 +74,65 @@ def ask(python: str) -> dict[str, list[float]]:
     return json.loads(subprocess.run(line, capture_output=True, check=True, text=True).stdout)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--against", default="")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--one", action="store_true")
-    said = parser.parse_args()
-    if said.one:
-        print(json.dumps(measure()))
-        return
-    pythons = [one for one in (said.against, sys.executable) if one]
-    rounds = [[ask(python) for python in pythons] for _ in range(said.rounds)]
+def count(python: str, scene: str) -> float:
+    """How many instructions of the processor one decision takes."""
+    told = []
+    for times in (0, MORE):
+        line = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
+        line += [python, __file__, "--scene", scene, "--times", str(times)]
+        env = {**os.environ, "PYTHONHASHSEED": "0"}
+        said = subprocess.run(line, capture_output=True, check=True, text=True, env=env).stderr
+        told.append(int(re.search(r"Collected : (\d+)", said)[1]))
+    return (told[1] - told[0]) / MORE
+
+
+def instructions(pythons: list[str]) -> None:
+    """Print how many instructions a decision takes, and how many more than under the other."""
+    if shutil.which("valgrind") is None:
+        sys.exit("--instructions needs valgrind: apt install valgrind")
+    for scene in SCENES:
+        *was, now = [count(python, scene) for python in pythons]
+        more = f"   before {was[0]:6.0f}   more {now - was[0]:+5.0f}" if was else ""
+        print(f"{scene:20} {now:6.0f} instructions{more}", flush=True)
+
+
+def compare(pythons: list[str], times: int) -> None:
+    """Print how long a decision takes, and how much longer than under the other."""
+    rounds = [[ask(python) for python in pythons] for _ in range(times)]
     for scene in rounds[0][-1]:
         now = [told[-1][scene] for told in rounds]
         wall, cpu = (statistics.median(column) for column in zip(*now, strict=True))
         line = f"{scene:24} {wall:7.0f} ns wall {cpu:7.0f} ns CPU"
-        if said.against:
+        if len(pythons) > 1:
             was = statistics.median(told[0][scene][1] for told in rounds)
             more = sorted(told[1][scene][1] - told[0][scene][1] for told in rounds)
             line += f"   before {was:7.0f}   more {statistics.median(more):+6.0f} ns"
             line += f" ({more[0]:+.0f} to {more[-1]:+.0f})"
         print(line)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--against", default="")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--instructions", action="store_true")
+    parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--scene", help=argparse.SUPPRESS)
+    parser.add_argument("--times", type=int, help=argparse.SUPPRESS)
+    said = parser.parse_args()
+    if said.one:
+        print(json.dumps(measure()))
+        return
+    if said.scene:
+        weigh, keys = prepare(said.scene, FEW, said.times)
+        for key in keys:
+            weigh(key, None)
+        return
+    pythons = [one for one in (said.against, sys.executable) if one]
+    if said.instructions:
+        instructions(pythons)
+    else:
+        compare(pythons, said.rounds)
 
 
 if __name__ == "__main__":

@@ -42,7 +42,6 @@ cdef class Door:
 
 
 @cython.final
-@cython.freelist(16)
 cdef class Call:
     cdef Breaker _breaker
     cdef Circuit _circuit

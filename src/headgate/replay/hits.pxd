@@ -12,9 +12,6 @@ cdef class Spot:
     cdef readonly list notes
 
 
-@cython.final
-@cython.freelist(64)
-@cython.no_gc
 cdef class Hit:
     cdef public long long at
     cdef public long long took

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_to_bytes
 
 from headgate.replay.words import plain
+
+if TYPE_CHECKING:
+    from headgate import _cython as cython
+else:
+    try:
+        import cython
+    except ImportError:
+        from headgate import _cython as cython
 
 # What a log does not say is as if it were this; a duration and a status are then unknown.
 UNKNOWN = -1
@@ -30,6 +38,10 @@ class Spot:
         self.notes: list[Any] = [None, None]
 
 
+@cython.final
+@cython.freelist(64)
+@cython.no_gc
+@cython.cclass
 class Hit:
     """One request: when it came, what it asked for, who sent it and what came of it.
 

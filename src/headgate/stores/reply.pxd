@@ -3,7 +3,6 @@ cimport cython
 
 
 @cython.final
-@cython.freelist(256)
 cdef class Reply:
     cdef object _ledger
     cdef object _key

@@ -12,7 +12,6 @@ cdef long UPGRADE
 
 
 @cython.final
-@cython.freelist(64)
 cdef class Exchange:
     cdef public object inlet
     cdef public object desk

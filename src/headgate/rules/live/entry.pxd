@@ -12,8 +12,6 @@ cdef class Refusal:
     cdef readonly object cause
 
 
-@cython.final
-@cython.freelist(64)
 cdef class Pass:
     cdef readonly object ruling
     cdef readonly object lane
@@ -21,10 +19,9 @@ cdef class Pass:
     cdef readonly object cost
     cdef readonly object decision
     cdef public object booking
+    cdef void fill(self, ruling, lane, key, cost, decision, booking) noexcept
 
 
-@cython.final
-@cython.freelist(64)
 cdef class Entry:
     cdef readonly object version
     cdef readonly object request
@@ -41,3 +38,4 @@ cdef class Entry:
     cdef public object body
     cdef public bint complete
     cdef public object spare
+    cdef void fill(self, version, request) noexcept

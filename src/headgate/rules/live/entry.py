@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headgate.decision import Decision
 from headgate.rules.live.larder import LARGEST, Provision
 from headgate.rules.live.pieces import piece
+
+if TYPE_CHECKING:
+    from headgate import _cython as cython
+else:
+    try:
+        import cython
+    except ImportError:
+        from headgate import _cython as cython
 
 # How long to stay away where nobody knows how long it takes.
 SOON = 1.0
@@ -60,6 +68,9 @@ class Refusal:
         return self.kind, self.rule, self.status, self.retry_after, self.policy
 
 
+@cython.final
+@cython.freelist(64)
+@cython.cclass
 class Pass:
     """What one rule decided about one request, and what undoes it."""
 
@@ -68,6 +79,12 @@ class Pass:
     def __init__(
         self, ruling: Any, lane: Any, key: str, cost: int, decision: Decision, booking: Any
     ) -> None:
+        self.fill(ruling, lane, key, cost, decision, booking)
+
+    def fill(
+        self, ruling: Any, lane: Any, key: str, cost: int, decision: Decision, booking: Any
+    ) -> None:
+        # The fast way to make one, as that of a decision.
         self.ruling = ruling
         self.lane = lane
         self.key = key
@@ -76,6 +93,9 @@ class Pass:
         self.booking = booking
 
 
+@cython.final
+@cython.freelist(64)
+@cython.cclass
 class Entry:
     """What became of a request; true if it may go in.
 
@@ -105,6 +125,10 @@ class Entry:
     spare: Provision | None
 
     def __init__(self, version: str, request: Any = None) -> None:
+        self.fill(version, request)
+
+    def fill(self, version: str, request: Any) -> None:
+        # The fast way to make one, as that of a decision.
         self.version = version
         self.request = request
         self.refusal = None

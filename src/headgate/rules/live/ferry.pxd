@@ -7,7 +7,6 @@ from headgate.rules.live.turnstile cimport Turnstile
 
 
 @cython.final
-@cython.freelist(256)
 cdef class Passage:
     cdef Turnstile _gate
     cdef object _lane

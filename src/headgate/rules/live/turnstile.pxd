@@ -25,6 +25,7 @@ cdef class Turnstile:
     @cython.locals(entry=Entry, limiter=Limiter, now="long long")
     cpdef Entry weigh(self, key, request)
     cpdef lead(self, Entry entry, key, request)
+    @cython.locals(one=Pass)
     cpdef Entry judge(self, Entry entry, lane, key, cost, Decision decision, long long now)
     cdef turn(self, Entry entry)
 

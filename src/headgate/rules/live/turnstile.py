@@ -64,7 +64,8 @@ class Turnstile:
     def weigh(self, key: str, request: Any) -> Entry:
         """Decide about a request whose key is known; if it is `near`, it need not be there."""
         # It does not know its request: the two would keep each other alive in a scope.
-        entry = Entry(self.version)
+        entry = Entry.__new__(Entry)
+        entry.fill(self.version, None)
         lane = self.lead(entry, key, request)
         if lane is None:
             return entry
@@ -99,7 +100,9 @@ class Turnstile:
         self, entry: Entry, lane: Any, key: str, cost: int, decision: Decision, now: int
     ) -> Entry:
         """What becomes of a request that was counted at that moment."""
-        entry.passes = (Pass(self.ruling, lane, key, cost, decision, None),)
+        one = Pass.__new__(Pass)
+        one.fill(self.ruling, lane, key, cost, decision, None)
+        entry.passes = (one,)
         if decision.allowed:
             self.tally.count(LET_IN, key, cost, decision, 0, now)
         else:

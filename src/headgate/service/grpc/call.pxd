@@ -4,7 +4,6 @@ from headgate.service.grpc.head cimport Head
 
 
 @cython.final
-@cython.freelist(64)
 cdef class Call:
     cdef public object channel
     cdef public long long stream

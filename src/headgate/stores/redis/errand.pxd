@@ -8,7 +8,6 @@ cdef list TIMES
 
 
 @cython.final
-@cython.freelist(256)
 cdef class Errand:
     cdef readonly Question question
     cdef readonly object future

@@ -9,7 +9,6 @@ cdef class Call:
 
 
 @cython.final
-@cython.freelist(64)
 cdef class Question:
     cdef readonly Call call
     cdef readonly bytes slot
