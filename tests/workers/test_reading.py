@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.gateway.talking import Talk
+from tests.servers.promtool import Promtool
 from tests.servers.waiting import until
 from tests.workers.conftest import rules
 from tests.workers.process import TOKEN, Process
@@ -32,7 +33,9 @@ service:
 """
 
 
-def test_a_scrape_adds_up_to_what_clients_counted_whoever_ends(service: Service) -> None:
+def test_a_scrape_adds_up_to_what_clients_counted_whoever_ends(
+    service: Service, promtool: Promtool
+) -> None:
     with Process(rules(service, 4), "--watch", "0") as gateway:
         # 100 a minute are let in, by all workers together.
         statuses = [asked(gateway.port, ASK % b"/exact") for _ in range(40)]
@@ -42,9 +45,10 @@ def test_a_scrape_adds_up_to_what_clients_counted_whoever_ends(service: Service)
         gateway.rules.write_text(gateway.rules.read_text().replace("100/min", "90/min"))
         assert gateway.ask("POST /reload").status == 200
         statuses += [asked(gateway.port, ASK % b"/exact") for _ in range(40)]
-        metrics = scrape(gateway)
+        metrics, text = scrape(gateway), told(gateway)
         reading = gateway.ask("GET /reading").body
 
+    assert promtool.check(text) == ""
     allowed, refused = statuses.count(200), statuses.count(429)
     assert (allowed + refused, refused >= 20) == (120, True)
     decided = "headgate_decisions_total"
@@ -96,10 +100,8 @@ def lose(process: Process) -> None:
     until(lambda: all(one["up"] for one in process.workers), "it to be up")
 
 
-def scrape(process: Process) -> dict[tuple[str, ...], float]:
-    """What the admin tells Prometheus, by name and the values of labels in the order they have."""
-    from prometheus_client.parser import text_string_to_metric_families
-
+def told(process: Process) -> str:
+    """What the admin tells Prometheus."""
     head = f"GET /metrics HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {TOKEN}\r\n\r\n"
     with socket.create_connection(("127.0.0.1", process.admin), 10) as client:
         client.sendall(head.encode())
@@ -107,8 +109,15 @@ def scrape(process: Process) -> dict[tuple[str, ...], float]:
     head, _, text = said.partition("\r\n\r\n")
     assert head.startswith("HTTP/1.1 200 ")
     assert "content-type: text/plain; version=0.0.4; charset=utf-8" in head
+    return text
+
+
+def scrape(process: Process) -> dict[tuple[str, ...], float]:
+    """The same, by name and the values of labels in the order they have."""
+    from prometheus_client.parser import text_string_to_metric_families
+
     found: dict[tuple[str, ...], Any] = {}
-    for family in text_string_to_metric_families(text):
+    for family in text_string_to_metric_families(told(process)):
         for sample in family.samples:
             words = ("rule", "route", "outcome", "status_class", "result", "le")
             labels = [sample.labels[word] for word in words if word in sample.labels]
