@@ -103,6 +103,15 @@ def test_the_loop_is_taken_off_and_the_middle_of_the_rounds_is_told() -> None:
     assert found["take"].most > 500.0
 
 
+def test_the_least_is_no_more_than_the_middle_where_the_loop_was_disturbed() -> None:
+    samples = {
+        "an empty loop": [Sample(wall, 5.0) for wall in (5.0, 40.0, 40.0, 40.0, 40.0)],
+        "take": [Sample(60.0, 60.0)] * 5,
+    }
+
+    assert figures(samples)["take"][:2] == (20.0, 20.0)
+
+
 @pytest.mark.parametrize(
     ("nanoseconds", "words"), [(87.4, "87 ns"), (9_999.0, "9,999 ns"), (1_467_200, "1,467.2 us")]
 )

@@ -27,7 +27,7 @@ from click.testing import CliRunner
 from headgate.cli.program import program
 from headgate.service.rls.messages import OVER_LIMIT, Request, Response
 from tests.servers.waiting import until
-from tests.workers.process import TOKEN, Process
+from tests.workers.process import TOKEN, Process, refused
 
 RULES = f"""\
 version: 1
@@ -171,7 +171,8 @@ def test_who_is_connected_is_told_when_it_ends(single: Process) -> None:
     until(lambda: single.ask("GET /status").body["connections"] >= 1, "it to be there")
 
     single.signal(signal.SIGTERM)
-    until(lambda: "draining" in single.log, "it to drain")
+    # The master says so before its worker knows.
+    until(lambda: refused(single.ports["http"]), "it to drain")
     other.sendall(body)
 
     with other:

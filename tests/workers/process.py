@@ -157,3 +157,12 @@ def reply(client: socket.socket) -> Reply:
     data = b"".join(iter(lambda: client.recv(65_536), b""))
     head, _, body = data.partition(b"\r\n\r\n")
     return Reply(int(head.split()[1]), head.decode(), json.loads(body)) if data else Reply(0, "", 0)
+
+
+def refused(port: int) -> bool:
+    """Whether nobody listens there."""
+    try:
+        socket.create_connection(("127.0.0.1", port), 5).close()
+    except ConnectionRefusedError:
+        return True
+    return False

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 from contextlib import suppress
 
 from tests.gateway.talking import Talk
 from tests.servers.waiting import until
 from tests.workers.conftest import rules
-from tests.workers.process import Process, gone
+from tests.workers.process import Process, gone, refused
 from tests.workers.service import Service
 
 ACTIVATE = """\
@@ -131,12 +130,3 @@ def refusing(process: Process) -> bool:
         talk.send(ASK % b"/exact")
         answer = talk.hear()
     return answer is not None and answer.status == 429
-
-
-def refused(port: int) -> bool:
-    """Whether nobody listens there."""
-    try:
-        socket.create_connection(("127.0.0.1", port), 5).close()
-    except ConnectionRefusedError:
-        return True
-    return False

@@ -23,12 +23,12 @@ ALONE = (
 
 def show(master: Master) -> None:
     """Say what is there; what is wrong and what nobody else knows is said even in quiet."""
-    for line in () if master.orders.quiet else told(master):
-        click.echo(harmless(line), err=True)
-    for line in warned(master):
-        click.echo(f"warning: {line}", err=True)
-    if unknown(master):
-        click.echo(f"admin token: {master.token}", err=True)
+    lines = [] if master.orders.quiet else [harmless(line) for line in told(master)]
+    lines += [f"warning: {line}" for line in warned(master)]
+    lines += [f"admin token: {master.token}"] if unknown(master) else []
+    # All at once: who reads one line finds the others, too.
+    if lines:
+        click.echo("\n".join(lines), err=True)
 
 
 def tell(master: Master) -> None:

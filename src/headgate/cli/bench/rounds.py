@@ -68,10 +68,15 @@ def reduced(samples: list[Sample]) -> Figures:
 
 
 def less(found: Figures, idle: Figures) -> Figures:
-    """What is left without the loop; the loop in the middle is taken from the noisy end as well."""
+    """What is left without the loop; the loop in the middle is taken from the noisy end as well.
+
+    Where the loop was disturbed more than what it is taken from, the least is still no more than the
+    middle.
+    """
+    middle = found.median - idle.median
     return Figures(
-        max(0.0, found.least - idle.least),
-        max(0.0, found.median - idle.median),
+        max(0.0, min(found.least - idle.least, middle)),
+        max(0.0, middle),
         max(0.0, found.most - idle.median),
         max(0.0, found.cpu - idle.cpu),
     )
