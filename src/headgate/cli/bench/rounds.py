@@ -70,8 +70,8 @@ def reduced(samples: list[Sample]) -> Figures:
 def less(found: Figures, idle: Figures) -> Figures:
     """What is left without the loop; the loop in the middle is taken from the noisy end as well.
 
-    Where the loop was disturbed more than what it is taken from, the least is still no more than the
-    middle.
+    Where the loop was disturbed more than what it is taken from, the least is still no more than
+    the middle.
     """
     middle = found.median - idle.median
     return Figures(
