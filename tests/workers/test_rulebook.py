@@ -76,6 +76,9 @@ def test_rules_that_came_later_are_in_force_for_who_comes_next(
         if watch == "0":
             assert process.ask("POST /reload").status == 200
         later = until(lambda: differs(process, version), "other rules")
+        if watch != "0":
+            # Whom they are in force for says so, and what it is asked next it answers after that.
+            until(lambda: f"are in force: {later}" in process.log, "the master to be told")
         process.rules.unlink()
 
         fell(process)
