@@ -319,9 +319,9 @@ def test_a_child_does_not_inherit_who_is_inside() -> None:
     child = os.fork()
     if child == 0:
         # Not `with`: whatever happens here must not run the tests again.
-        free = bool(bulkhead.take())
+        own = bulkhead.take()
         slot.success()
-        os._exit(0 if free and bulkhead.inside() == 1 else 1)
+        os._exit(0 if own and bulkhead.inside() == 1 else 1)
 
     _, status = os.waitpid(child, 0)
 
