@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import select
@@ -52,6 +53,10 @@ def fork(work: Callable[[], Any], gate: tuple[int, int]) -> Child:
         os.close(into)
         return Child(number, out)
     try:
+        # What others have left in the parent is not the child's to end: gRPC's queues wait for
+        # threads that are not here. Whoever looks for garbage has put that aside already.
+        if not gc.get_freeze_count():
+            gc.freeze()
         os.close(gate[1])
         os.read(gate[0], 1)
         answer = pickle.dumps(attempt(work))
