@@ -199,7 +199,7 @@ def test_a_watcher_that_nobody_holds_goes_on_in_a_child(tmp_path: Path) -> None:
         return threads()
 
     try:
-        assert together([work]) == [["headgate-rules"]]
+        assert together([work], collecting=True) == [["headgate-rules"]]
         assert watching() in WATCHING
     finally:
         for watcher in [*WATCHING]:

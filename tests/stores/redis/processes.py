@@ -23,10 +23,13 @@ class Child(NamedTuple):
     pipe: int
 
 
-def together(works: Sequence[Callable[[], Any]]) -> list[Any]:
-    """What each of `works` comes to in a process of its own; all begin when all are there."""
+def together(works: Sequence[Callable[[], Any]], collecting: bool = False) -> list[Any]:
+    """What each of `works` comes to in a process of its own; all begin when all are there.
+
+    Garbage of the parent is let be, unless it is what one looks for.
+    """
     gate = os.pipe()
-    children = [fork(work, gate) for work in works]
+    children = [fork(work, gate, collecting) for work in works]
     # Nobody holds the other end any more: the children, who wait for a word, see its end.
     os.close(gate[0])
     os.close(gate[1])
@@ -43,7 +46,7 @@ def together(works: Sequence[Callable[[], Any]]) -> list[Any]:
     return [answer for _, answer in answers]
 
 
-def fork(work: Callable[[], Any], gate: tuple[int, int]) -> Child:
+def fork(work: Callable[[], Any], gate: tuple[int, int], collecting: bool) -> Child:
     out, into = os.pipe()
     with warnings.catch_warnings():
         # Newer Pythons warn of forking with threads; some of what is tried here is just that.
@@ -53,9 +56,9 @@ def fork(work: Callable[[], Any], gate: tuple[int, int]) -> Child:
         os.close(into)
         return Child(number, out)
     try:
-        # What others have left in the parent is not the child's to end: gRPC's queues wait for
-        # threads that are not here. Whoever looks for garbage has put that aside already.
-        if not gc.get_freeze_count():
+        # What others have left there is not the child's to end: gRPC's queues wait for threads that
+        # are not here.
+        if not collecting:
             gc.freeze()
         os.close(gate[1])
         os.read(gate[0], 1)
