@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "headgate"
 TYPED = [path.with_suffix(".py") for path in sorted(PACKAGE.rglob("*.pxd"))]
 COMPILED = [path for path in TYPED if path.exists()]
+UNHEARD = re.compile(r"^@cython\.(freelist|no_gc)\b", re.MULTILINE)
 
 
 def test_there_are_compiled_modules() -> None:
@@ -39,9 +40,15 @@ def negative(source: str) -> list[int]:
     ]
 
 
+def test_what_a_pxd_cannot_ask_for_is_not_asked_for_there() -> None:
+    """Cython says nothing, and does nothing about it: it goes before the class in Python."""
+    assert [path.name for path in COMPILED if UNHEARD.search(types(path))] == []
+    assert UNHEARD.search("@cython.final\n@cython.freelist(64)\ncdef class Gate:")
+
+
 def test_what_is_only_c_is_imported_by_nobody_else() -> None:
     """Interpreted, there is no difference: it would be found by whoever compiles."""
-    hidden = {name(path): concealed(path.with_suffix(".pxd").read_text()) for path in COMPILED}
+    hidden = {name(path): concealed(types(path)) for path in COMPILED}
 
     assert [
         (path.relative_to(ROOT).as_posix(), *one)
@@ -53,12 +60,17 @@ def test_what_is_only_c_is_imported_by_nobody_else() -> None:
 
 
 def test_what_is_only_c_is_found() -> None:
-    types = "cdef long long ONE\ncdef object TWO, THREE\ncdef class Four:\n    cdef long five\n"
+    source = "cdef long long ONE\ncdef object TWO, THREE\ncdef class Four:\n    cdef long five\n"
 
-    assert concealed(f"{types}cdef long six(int a)\ncpdef seven(int a)") == {
+    assert concealed(f"{source}cdef long six(int a)\ncpdef seven(int a)") == {
         "ONE", "TWO", "THREE", "six",
     }  # fmt: skip
     assert imports("from a.b import c, d as e\nimport f") == [("a.b", "c"), ("a.b", "d")]
+
+
+def types(path: Path) -> str:
+    """The C types of a module."""
+    return path.with_suffix(".pxd").read_text()
 
 
 def name(path: Path) -> str:
