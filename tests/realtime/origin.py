@@ -69,7 +69,6 @@ def plan(*rules: Any, upstreams: Any, routes: Any, **terms: Any) -> str:
 
 def worker(gateway: Process) -> int:
     """The number of a gateway's only worker."""
-    until(lambda: "admin on" in gateway.log, "the admin")
     (found,) = gateway.workers
     return int(found["pid"])
 

@@ -76,7 +76,6 @@ def signalled(rounds: int) -> Tale:
         Process(text(0, url=origin.url), "--workers", "2", "--watch", "0") as process,
         Load(process.port, CLIENTS, CLIENTS) as load,
     ):
-        until(lambda: "admin on" in process.log, "the admin")
         troubles: list[str] = []
         for number in range(1, rounds + 1):
             write(process, text(number, url=origin.url))
