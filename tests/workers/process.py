@@ -22,7 +22,7 @@ FOUND = Path(headgate.__file__).parents[1]
 
 
 class Reply(NamedTuple):
-    """What the admin says: its status, its head, and its body as data."""
+    """What the admin says: its status, its head, and its body as data, or a plain text as it is."""
 
     status: int
     head: str
@@ -155,8 +155,11 @@ def gone(pid: int) -> bool:
 def reply(client: socket.socket) -> Reply:
     """All that is said until the other side hangs up."""
     data = b"".join(iter(lambda: client.recv(65_536), b""))
-    head, _, body = data.partition(b"\r\n\r\n")
-    return Reply(int(head.split()[1]), head.decode(), json.loads(body)) if data else Reply(0, "", 0)
+    if not data:
+        return Reply(0, "", 0)
+    head, _, body = data.decode().partition("\r\n\r\n")
+    plain = "content-type: text/plain" in head
+    return Reply(int(head.split()[1]), head, body if plain else json.loads(body))
 
 
 def refused(port: int) -> bool:
