@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -28,6 +30,17 @@ def find(kind: str) -> Path:
         if found is not None:
             return found
     raise Missing(f"no {kind} server here; {REMEDIES[kind]}")
+
+
+def program(name: str, remedy: str) -> Path:
+    """The program of that name; raises `Missing`, with the remedy, where there is none."""
+    # Packages put it beside Python. Debian keeps some where only the administrator's PATH leads.
+    beside = str(Path(sys.executable).parent)
+    folders = os.pathsep.join([beside, os.environ.get("PATH", ""), "/usr/sbin"])
+    found = shutil.which(name, path=folders)
+    if found is None:
+        raise Missing(f"no {name} here; {remedy}, or put {name} on PATH")
+    return Path(found)
 
 
 def on_path(program: str) -> Path | None:

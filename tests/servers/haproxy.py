@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import signal
 import socket
 import subprocess
 from contextlib import suppress
-from pathlib import Path
 
-from tests.servers.binaries import Missing
+from tests.servers.binaries import program
 from tests.servers.keeper import keeper
 from tests.servers.ports import Port
 from tests.servers.waiting import until
@@ -30,7 +27,7 @@ class Haproxy:
 
     def __init__(self, files: dict[str, str]) -> None:
         self.files = files
-        self.binary = find()
+        self.binary = program("haproxy", "apt-get install haproxy")
         self.folder = keeper().room("haproxy")
         self.place = Port()
         self.process: subprocess.Popen[bytes] | None = None
@@ -100,12 +97,3 @@ class Haproxy:
     def words(self) -> str:
         """What it has said."""
         return (self.folder / "log").read_text("utf-8", "replace")
-
-
-def find() -> Path:
-    """The program; raises `Missing` where there is none."""
-    # Debian keeps it where only the administrator's PATH leads.
-    found = shutil.which("haproxy", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
-    if found is None:
-        raise Missing("no haproxy here; apt-get install haproxy, or put haproxy on PATH")
-    return Path(found)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
-import shutil
 import signal
 import socket
 import subprocess
 from contextlib import suppress
 from pathlib import Path
 
-from tests.servers.binaries import Missing
+from tests.servers.binaries import program
 from tests.servers.keeper import keeper
 from tests.servers.ports import Port
 from tests.servers.visits import Visit
@@ -143,11 +141,7 @@ class Nginx:
 
 def find() -> Path:
     """The program; raises `Missing` where there is none."""
-    # Debian keeps it where only the administrator's PATH leads.
-    found = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
-    if found is None:
-        raise Missing("no nginx here; apt-get install nginx-light, or put nginx on PATH")
-    return Path(found)
+    return program("nginx", "apt-get install nginx-light")
 
 
 def form() -> str:

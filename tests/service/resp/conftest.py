@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
 
-from tests.servers.binaries import Missing
+from tests.servers.binaries import program
 from tests.servers.fixtures import running
 from tests.service.resp.staging import Stage
 
@@ -28,14 +28,6 @@ def shared() -> Iterator[Stage]:
 
 
 @pytest.fixture
-def redis_cli() -> Iterator[str]:
+def redis_cli() -> Iterator[Path]:
     """The program by which one speaks to a Redis."""
-    yield from running(program)
-
-
-@contextmanager
-def program() -> Iterator[str]:
-    found = shutil.which("redis-cli")
-    if found is None:
-        raise Missing("no redis-cli here; apt-get install redis-tools")
-    yield found
+    yield from running(lambda: nullcontext(program("redis-cli", "apt-get install redis-tools")))

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import tracemalloc
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import hiredis
@@ -405,7 +406,7 @@ def test_hiredis_reads_what_is_answered(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("version", ["-2", "-3"])
-def test_redis_cli_speaks_with_it(stage: Stage, redis_cli: str, version: str) -> None:
+def test_redis_cli_speaks_with_it(stage: Stage, redis_cli: Path, version: str) -> None:
     done = subprocess.run(
         [redis_cli, version, "-p", str(stage.port)],
         input='HG.TAKE api k 4\nCOMMAND COUNT\nHG.TAKE api "k" 2\nHELLO 3\n',
