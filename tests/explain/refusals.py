@@ -109,7 +109,7 @@ REFUSALS = {
     ),
     "broken": Refused(
         {"breaker": {"calls": 1, "failures": 0.5, "pause": "5s", "status": [200]}}, "capacity",
-        "open", "Its breaker is open; it lets one try in {} s.",
+        "open", "Its breaker is open; it lets one try in {:g} s.",
         numbers={"retry_after": ANY, "waited": 0.0}, before=1, status=503,
     ),
     "full": Refused(
