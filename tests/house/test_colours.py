@@ -20,6 +20,8 @@ GATEWAY = re.compile("(gateway|service|wire|workers)/")
 
 # What tells the colours apart: take it away, and the two lines are one.
 COLOUR = re.compile(r"\basync |\bawait |\bAsync|(?<=__)a(?=enter__|exit__)|(?<=\.)a(?=sleep)")
+# A text without these has no async part, and need not be parsed.
+ASYNC_PART = re.compile(r"\basync\s+def\b|\bclass\s+Async")
 
 
 def test_few_lines_differ_only_by_await() -> None:
@@ -58,6 +60,8 @@ def test_a_line_is_counted_when_only_await_tells_it_apart() -> None:
 
 def repeated(source: str) -> list[str]:
     """The lines of the async part of a module that its other part has too, but for the colour."""
+    if not ASYNC_PART.search(source):
+        return []
     tree = ast.parse(source)
     spoken = docstrings(tree)
     dyed = {line for node in tree.body for line in async_lines(node)} - spoken

@@ -29,7 +29,8 @@ LOADED = {
     # It looks whether it is there first.
     "headgate/telemetry/prometheus.py": "prometheus-client",
 }
-USERS = {name: lines for name, lines in extras().items() if name not in TOOLS}
+ASKED = extras()
+USERS = {name: lines for name, lines in ASKED.items() if name not in TOOLS}
 LICENCES = {"BSD-3-Clause": ("BSD",), "MIT or Apache-2.0": ("MIT",),
             "Apache-2.0 and MIT": ("Apache-2.0",)}  # fmt: skip
 
@@ -54,11 +55,11 @@ def test_all_is_all_of_them() -> None:
 
 
 def test_who_works_on_it_has_all_of_it() -> None:
-    assert closure("all", extras()) <= closure("dev", extras())
+    assert closure("all", ASKED) <= closure("dev", ASKED)
 
 
 def test_what_is_not_pythons_own_is_guarded_and_belongs_to_an_extra() -> None:
-    known = closure("all", extras())
+    known = closure("all", ASKED)
     found = {path: found for path in MODULES if any(found := foreign(path.read_text()))}
     guards = {path: {owner(one) for one in each.guarded} for path, each in found.items()}
 
@@ -95,13 +96,13 @@ def test_every_extra_is_told_of() -> None:
 def test_the_licences_of_all_that_is_used_are_told() -> None:
     rows = re.findall(r"^\| ([\w-]+) \| ((?:`\w+`(?:, )?)+) \| ", page(), re.MULTILINE)
     told = {plain(name): set(re.findall(r"`(\w+)`", names)) for name, names in rows}
-    direct = {name: names(name) for name in closure("all", extras())}
+    direct = {name: names(name) for name in closure("all", ASKED)}
 
     assert told.keys() == direct.keys()
     assert {name: found for name, found in told.items() if not found <= direct[name]} == {}
 
 
-@pytest.mark.parametrize("name", sorted(closure("all", extras())))
+@pytest.mark.parametrize("name", sorted(closure("all", ASKED)))
 def test_a_licence_is_the_one_that_the_distribution_names(name: str) -> None:
     (said,) = re.findall(rf"(?im)^\| {re.escape(name)} \| [^|]* \| ([^|]*) \|$", page())
     try:
@@ -133,7 +134,7 @@ def page() -> str:
 
 def names(distribution: str) -> set[str]:
     """The extras that ask for a distribution, not counting those that ask for everything."""
-    return {one for one in USERS if one != "all" and distribution in closure(one, extras())}
+    return {one for one in USERS if one != "all" and distribution in closure(one, ASKED)}
 
 
 def short(path: Path) -> str:

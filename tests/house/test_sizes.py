@@ -91,13 +91,19 @@ def functions(source: str) -> dict[str, int]:
 
 
 def walk(node: ast.AST, prefix: str, texts: list[str]) -> Iterator[tuple[str, int]]:
-    for child in ast.iter_child_nodes(node):
+    for child in statements(node):
         inner = prefix
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             inner = f"{prefix}{child.name}."
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
             yield inner[:-1], lines(child, texts)
         yield from walk(child, inner, texts)
+
+
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the statements directly inside a node; no function is defined in an expression."""
+    for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+        yield from getattr(node, block, ())
 
 
 def lines(function: ast.FunctionDef | ast.AsyncFunctionDef, texts: list[str]) -> int:
