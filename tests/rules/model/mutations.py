@@ -259,16 +259,48 @@ def nodes(data: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 # broken in one of them is the half of the rich one, and is read in half the time.
 GATEWAY = {name: RICH[name] for name in ("version", "gateway")}
 REST = {name: value for name, value in RICH.items() if name != "gateway"}
+# Rules that have nothing but their names, for sections that refer to rules.
+STUBS = [{"name": rule["name"], "limit": "1/s"} for rule in RICH["rules"]]
+REFERRING = ("alerts", "service")
 
 
-def replaced(path: Path, value: Any) -> Any:
-    """The half of the rich file that a way is in, with another value at its end."""
-    data = copy.deepcopy(GATEWAY if path[0] == "gateway" else REST)
-    holder: Any = data
-    for step in path[:-1]:
+def half(path: Path) -> dict[str, Any]:
+    """Return the half of the rich file that contains a path."""
+    return GATEWAY if path[0] == "gateway" else REST
+
+
+def section(path: Path) -> dict[str, Any]:
+    """Return a part of the rich file that is valid and contains a path.
+
+    Reading a file takes time proportional to its size, and the sweep reads thousands: a rule is
+    read after stubs of those before it, and any other section with the rules that it refers to.
+    """
+    first = path[0]
+    if first == "rules" and len(path) > 1:
+        number = int(path[1])
+        return {"version": 1, "rules": [*STUBS[:number], RICH["rules"][number]]}
+    if first in ("plans", "rules"):
+        return {name: RICH[name] for name in ("version", "plans", "rules")}
+    data = {"version": 1, first: RICH[first]}
+    return data | {"rules": STUBS} if first in REFERRING else data
+
+
+def replaced(data: Any, path: Path, value: Any) -> Any:
+    """Return a copy of data with another value at a path; it shares all that is beside the path."""
+    changed = copy.copy(data)
+    step, *further = path
+    changed[step] = replaced(changed[step], tuple(further), value) if further else value
+    return changed
+
+
+def removed(data: Any, path: Path) -> Any:
+    """Return a copy of data without the entry at a path."""
+    *above, name = path
+    holder = data
+    for step in above:
         holder = holder[step]
-    holder[path[-1]] = value
-    return data
+    rest = {key: value for key, value in holder.items() if key != name}
+    return replaced(data, tuple(above), rest) if above else rest
 
 
 def valid(path: Path, label: str) -> str:
@@ -292,7 +324,7 @@ def mistaken(kind: str) -> Iterator[Broken]:
     for path, _ in nodes(RICH):
         below = (isinstance(value, (list, dict)) and bool(value)) or path in WIDE
         at, key = ELSEWHERE.get((path, kind), (path, False))
-        data, label = replaced(path, value), f"{kind} at {path}"
+        data, label = replaced(section(path), path, value), f"{kind} at {path}"
         yield Broken(kind, label, data, at, key, below, good=valid(path, kind))
 
 
@@ -303,9 +335,8 @@ def misspelled() -> Iterator[Broken]:
         free = any(tuple(above[-len(way) :]) == way for way in FREE)
         for typo in [] if free or not isinstance(name, str) else typos(name):
             at = (*above, typo)
-            yield Broken(
-                "misspelled", str(at), replaced(at, 1), at, key=True, hint=f" {meant(typo, name)}"
-            )
+            data = replaced(section(path), at, 1)
+            yield Broken("misspelled", str(at), data, at, key=True, hint=f" {meant(typo, name)}")
 
 
 def typos(name: str) -> list[str]:
@@ -330,11 +361,7 @@ def absent() -> Iterator[Broken]:
         name = path[-1]
         if name not in known or not needed(path):
             continue
-        data = replaced(path, None)
-        holder: Any = data
-        for step in path[:-1]:
-            holder = holder[step]
-        del holder[name]
+        data = removed(section(path), path)
         yield Broken("absent", f"no {path}", data, path[:-1], hint=f'lacks "{name}"')
 
 
@@ -360,7 +387,7 @@ def doubled() -> Iterator[Broken]:
     for path, _ in nodes(RICH):
         if isinstance(path[-1], str):
             hint = f'"{path[-1]}" stands twice'
-            yield Broken("doubled", str(path), RICH, path, key=True, hint=hint, twice=path)
+            yield Broken("doubled", str(path), section(path), path, key=True, hint=hint, twice=path)
 
 
 def impossible() -> Iterator[Broken]:
@@ -368,5 +395,7 @@ def impossible() -> Iterator[Broken]:
     rows = [*LIMITS, *FITTING, *ASKING, *AROUND, *FORWARDING, *WATCHING, *STRAYS]
     for at, value, where, hint in rows:
         key = (at, value, where, hint) in STRAYS
-        data, label = replaced(at, value), f"{value!r} at {at}"
+        # A problem elsewhere than the change needs both places.
+        part = section(at) if at[:2] == where[:2] else half(at)
+        data, label = replaced(part, at, value), f"{value!r} at {at}"
         yield Broken("impossible", label, data, where, key, below=not key, hint=hint)

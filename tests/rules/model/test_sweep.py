@@ -97,7 +97,8 @@ def test_there_are_more_than_enough_of_them() -> None:
 def test_what_is_not_broken_by_a_mutation_is_listed_with_a_reason() -> None:
     good = [case for kind in WRONG for case in mistaken(kind) if case.good]
 
-    for case in good:
+    # `make soak` reads all of them.
+    for case in good[:: 1 if SCALE > 1 else 3]:
         Rules.read(yaml(case.data).text)
     assert len(good) > 100
 
