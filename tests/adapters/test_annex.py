@@ -19,7 +19,7 @@ from tests.crowd import hasty, together
 def test_a_rule_is_in_force_for_whoever_finds_its_name(scale: int) -> None:
     lead = Gatekeeper(Rules())
     annex = Annex(Gatekeeper, lead)
-    for number in range(20 * scale):
+    for number in range(10 * scale):
         terms = [Terms("2/day", {"by": "fixed_window"}) for _ in range(2)]
 
         def work(index: int, terms: list[Terms] = terms, place: str = f"view{number}") -> str:

@@ -43,7 +43,7 @@ def store(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 def test_nobody_notices_hundreds_of_reloads(tmp_path: Path, store: str, scale: int) -> None:
-    times = scale * 100
+    times = scale * 40
     desk = Desk(tmp_path, spelled({**CROWD, "limit": "50/h"}), store)
     chance = Random(5)
     known = {desk.keeper.version}

@@ -179,11 +179,10 @@ def threads() -> list[str]:
 
 
 @pytest.fixture
-def apart() -> Iterator[None]:
+def apart() -> None:
     """Whoever looks for garbage finds only what the test has made."""
+    gc.collect()
     gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 @pytest.mark.usefixtures("apart")
