@@ -24,8 +24,17 @@ ONE = {"by": "aimd", "initial": 1, "floor": 1, "ceiling": 2}
 ADA = {"x-user": "ada"}
 KNOWN = "client, user, plan, headers, host, scheme and address"
 
+# A trial stops after 10,000 admitted requests, which takes 0.3 s: once is enough.
+few = pytest.mark.usefixtures("_few")
 # Here the fixture is taken by its name, whether or not Headgate is installed.
 __all__ = ["headgate_rules"]
+
+
+@pytest.fixture
+def _few(monkeypatch: pytest.MonkeyPatch, scale: int) -> None:
+    """Treat 500 admitted requests as endless."""
+    if scale == 1:
+        monkeypatch.setattr("headgate.testing.trial.MOST", 500)
 
 
 def test_rules_of_a_file_are_tried(headgate_rules: Begin, tmp_path: Path) -> None:
@@ -45,6 +54,7 @@ def test_who_comes_as_soon_as_they_may_gets_all_there_is(within: float, count: i
     assert trial.clock.now() == round(within * 1e6)
 
 
+@few
 def test_whoever_is_held_stays_inside() -> None:
     trial = Trial(Rules([Rule("one", concurrent=1)]))
     held = trial.hold("GET /")
@@ -74,6 +84,7 @@ def test_only_answers_that_count_count() -> None:
     trial.assert_admits(2, "POST /login", status=401)
 
 
+@few
 def test_a_claim_that_is_wrong_fails_in_words() -> None:
     trial = Trial(Rules([LOGIN]))
 
@@ -100,6 +111,7 @@ def test_a_line_that_is_none_is_said_to_be() -> None:
     assert str(caught.value) == "a request is a line such as \"GET /search?q=1\", not 'login'"
 
 
+@few
 def test_the_query_is_part_of_the_line() -> None:
     trial = Trial(Rules([Rule("search", match={"query.q": "x"}, limit="0/s")]))
 
@@ -230,6 +242,7 @@ def test_a_rule_that_lets_in_what_it_was_to_refuse_says_why(rule: Rule, why: str
     assert refused(trial, "r", "GET /") == f"GET /: got in, where r was to refuse it{why}"
 
 
+@few
 def test_where_there_is_no_end_of_them_every_rule_they_met_says_why() -> None:
     both = [Rule("a", limit="0/s", mode="shadow"), Rule("b", limit="5/s", counts={"status": 401})]
     trial = Trial(Rules([*both, Rule("c", concurrent=1)]))
@@ -302,6 +315,7 @@ def test_rules_say_which_addresses_are_one_client() -> None:
     trial.assert_refused("login", "POST /login", client="203.0.113.8")
 
 
+@few
 @pytest.mark.parametrize(
     "facts",
     [{"client": "2001:db8::1"}, {"client": "192.0.2.1", "address": "2001:db8::1"}],

@@ -175,11 +175,13 @@ def test_a_reader_that_begins_anew_has_read_nothing() -> None:
 
 
 @pytest.mark.skipif(not COMPILED, reason="interpreted, nobody else listens")
-def test_both_ways_of_listening_hear_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_ways_of_listening_hear_the_same(monkeypatch: pytest.MonkeyPatch, scale: int) -> None:
+    # A few cases are half a megabyte long: `make soak` takes those apart to the last byte.
+    most = 500_000 if scale > 1 else 500
     ways = [
         (case.name, parts)
         for case in CASES
-        for parts in ([case.data], cut(case.data, [*range(len(case.data))]))
+        for parts in ([case.data], cut(case.data, [*range(min(most, len(case.data)))]))
     ]
     direct = [told(REQUESTS, [*parts]) for _, parts in ways]
     monkeypatch.setattr(module, "DIRECT", False)
