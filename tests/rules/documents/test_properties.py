@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headgate.errors import RulesError
@@ -20,6 +20,8 @@ yaml = pytest.importorskip("yaml")
 
 Path = tuple[str | int, ...]
 
+# Making one example takes 20 ms and more, and `make soak` has hundreds of them.
+shorter = settings(max_examples=settings().max_examples * 2 // 5)
 NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
 SCALARS = st.booleans() | NUMBERS | st.text()
 
@@ -30,6 +32,7 @@ def values(leaves: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     )
 
 
+@shorter
 @given(
     values(SCALARS | st.none()),
     st.sampled_from([None, 0, 2, "\t"]),
@@ -51,6 +54,7 @@ def test_json_is_read_as_the_standard_library_reads_it_with_the_place_of_each_va
         assert decoded(text, mark) == path[-1]
 
 
+@shorter
 @given(values(SCALARS | st.none()))
 @pytest.mark.parametrize("loader", ["CSafeLoader", "SafeLoader"])
 def test_yaml_in_blocks_is_read_as_it_was_meant(loader: str, value: Any) -> None:
@@ -63,6 +67,7 @@ def test_yaml_in_blocks_is_read_as_it_was_meant(loader: str, value: Any) -> None
     point(document, text)
 
 
+@shorter
 @given(values(SCALARS | st.none()))
 def test_yaml_in_brackets_is_read_as_it_was_meant(value: Any) -> None:
     text = spell(value)
@@ -72,6 +77,7 @@ def test_yaml_in_brackets_is_read_as_it_was_meant(value: Any) -> None:
     assert document == read(text, "json")
 
 
+@shorter
 @given(st.dictionaries(st.text(), values(SCALARS)))
 def test_toml_is_read_as_it_was_meant(value: dict[str, Any]) -> None:
     text = tables(value)

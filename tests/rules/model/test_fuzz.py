@@ -7,7 +7,7 @@ import copy
 import pickle
 from typing import Any
 
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from headgate.errors import RulesError
@@ -37,6 +37,8 @@ DATA = st.recursive(
     ),
     max_leaves=25,
 )
+# Making one example takes 20 ms and more, and `make soak` has hundreds of them.
+shorter = settings(max_examples=settings().max_examples * 2 // 5)
 WAYS = [path for path, _ in nodes(RICH)]
 
 
@@ -49,21 +51,25 @@ def attempt(make: Any) -> None:
         assert warnings(rules) is not None
 
 
+@shorter
 @given(DATA)
 def test_anything_as_all_of_the_rules(data: Any) -> None:
     attempt(lambda: Rules(data))
 
 
+@shorter
 @given(st.dictionaries(st.sampled_from([one for one in RICH if one != "rules"]), DATA))
 def test_anything_beside_the_rules(data: dict[str, Any]) -> None:
     attempt(lambda: Rules((), **data))
 
 
+@shorter
 @given(st.dictionaries(st.sampled_from([*Rule.__dataclass_fields__]), DATA))
 def test_anything_as_the_fields_of_a_rule(data: dict[str, Any]) -> None:
     attempt(lambda: Rules([{"name": "a", "limit": "5/s", **data}]))
 
 
+@shorter
 @given(st.sampled_from(WAYS), DATA)
 def test_anything_in_any_place_of_a_good_file(way: Path, data: Any) -> None:
     plain = copy.deepcopy(RICH)
@@ -77,6 +83,7 @@ def test_anything_in_any_place_of_a_good_file(way: Path, data: Any) -> None:
     attempt(lambda: Rules(rules, **plain))
 
 
+@shorter
 @given(st.sampled_from(TABLES), st.dictionaries(KEYS, DATA, max_size=4))
 def test_anything_as_the_fields_of_any_table(cls: Any, data: dict[str, Any]) -> None:
     known = {name: one for name, one in data.items() if name in cls.__dataclass_fields__}
@@ -87,6 +94,7 @@ def test_anything_as_the_fields_of_any_table(cls: Any, data: dict[str, Any]) -> 
         assert repr(cls(**known, **dict.fromkeys(needed[:3])))
 
 
+@shorter
 @given(st.one_of(st.text(), st.binary()), st.sampled_from(["yaml", "json", "toml"]))
 @example("rules: &a [*a]", "yaml")
 @example("[" * 100_000, "json")
@@ -94,11 +102,13 @@ def test_any_text(text: str | bytes, form: str) -> None:
     attempt(lambda: Rules.read(text, form, environment={}))
 
 
+@shorter
 @given(st.text("{}[]:,-\"'#&*!|> \n\tversionrulam1e/s", max_size=200))
 def test_any_text_of_the_characters_that_mean_something(text: str) -> None:
     attempt(lambda: Rules.read(f"version: 1\n{text}", environment={}))
 
 
+@shorter
 @given(st.data())
 def test_a_good_file_with_a_piece_cut_out_or_put_in(data: st.DataObject) -> None:
     text = as_json(RICH).text

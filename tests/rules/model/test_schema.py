@@ -8,7 +8,7 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from headgate.rules.model.rules import Rules
 from headgate.rules.model.schema import schema
@@ -18,6 +18,8 @@ from tests.rules.model.strategies import files
 
 jsonschema = pytest.importorskip("jsonschema")
 
+# Making one example takes 20 ms and more, and `make soak` has hundreds of them.
+shorter = settings(max_examples=settings().max_examples * 2 // 5)
 # What no schema knows: how fields go together, and what the words of other languages mean.
 BEYOND = {
     "number": {"penalty", "burst", "parts", "last", "api", "files", "above", "below"}
@@ -50,6 +52,7 @@ def test_good_files_are_valid(name: str, validator: Any) -> None:
     validator.validate({"rich": RICH, **SMALL}[name])
 
 
+@shorter
 @given(plain=files())
 def test_whatever_is_read_is_valid(plain: Mapping[str, Any], validator: Any) -> None:
     Rules.read(json.dumps(plain), "json")

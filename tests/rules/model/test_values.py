@@ -9,7 +9,7 @@ from inspect import signature
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from headgate import FixedWindow, Rate, SlidingLog, SlidingWindow, TokenBucket, WarmUp
 from headgate.errors import Problem, RulesError
@@ -29,6 +29,8 @@ from tests.rules.model.forms import as_json, toml, yaml
 from tests.rules.model.rich import RICH, SMALL
 from tests.rules.model.strategies import files
 
+# Making one example takes 20 ms and more, and `make soak` has hundreds of them.
+shorter = settings(max_examples=settings().max_examples * 2 // 5)
 GOOD = {"rich": RICH, **SMALL}
 SPACE = {"Rules": Rules, "Rule": Rule}
 
@@ -54,6 +56,7 @@ def test_code_equals_the_file(name: str) -> None:
     assert made == Rules.read(yaml(GOOD[name]).text)
 
 
+@shorter
 @given(files())
 def test_what_is_printed_is_what_one_would_type(plain: Mapping[str, Any]) -> None:
     rules = Rules.read(as_json(plain).text, "json")
@@ -61,6 +64,7 @@ def test_what_is_printed_is_what_one_would_type(plain: Mapping[str, Any]) -> Non
     assert eval(repr(rules), dict(SPACE)) == rules
 
 
+@shorter
 @given(files())
 def test_what_is_spelled_is_read_again(plain: Mapping[str, Any]) -> None:
     rules = Rules.read(as_json(plain).text, "json")
@@ -69,6 +73,7 @@ def test_what_is_spelled_is_read_again(plain: Mapping[str, Any]) -> None:
     assert Rules.read(yaml(rules.spelled()).text, "yaml") == rules
 
 
+@shorter
 @given(files())
 def test_equal_rules_have_one_hash_and_one_digest_and_survive_pickling(
     plain: Mapping[str, Any],
