@@ -3,7 +3,7 @@
 Virtual time, a hundred workers and then thirty, twice as many calls as they can take, 20 % noise.
 Each limit has half a minute to find the new number; then it keeps at most 1.3 times as many inside
 as the service can work on, and lets it work. `make soak` observes each limit for 30 s after that,
-and `make test` for 10 s; there other runs have half the workers and half the calls.
+and `make test` for 10 s; there, other runs have 30 % of the workers and calls.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from headgate.testing.queueing import Run, Service, overload, poisson, surge
 from tests.conftest import SCALE
 
 WORKERS, FEWER, LATENCY = 100, 30, 0.5
-# Of a service that is not asked for the exact number that it can take.
-SMALL, SMALLER = (WORKERS, FEWER) if SCALE > 1 else (50, 15)
+# The workers of the runs that do not compare the limit with the exact number of workers.
+SMALL, SMALLER = (WORKERS, FEWER) if SCALE > 1 else (30, 9)
 CAPACITY = SMALL / LATENCY
 OBSERVED = 30 if SCALE > 1 else 10
 # Seconds between changes of the capacity: the limit has 30 to find it, and is observed afterwards.
@@ -90,10 +90,11 @@ def test_a_service_that_becomes_slower_keeps_its_places(rule: str) -> None:
     # Three times slower by itself, with nobody waiting: as many may be inside as before.
     service = Service(20, 0.2, noise=0.2)
     bulkhead = Bulkhead(RULES[rule](service), clock=ManualClock())
-    run = overload(bulkhead, service, poisson(200.0), 120.0, ((60.0, slowed(0.6)),), seed=3)
+    half = 30 + OBSERVED
+    run = overload(bulkhead, service, poisson(200.0), 2 * half, ((half, slowed(0.6)),), seed=3)
 
-    assert run.inside(0.99, 90, 120) <= 1.45 * 20
-    assert run.goodput(90, 120) >= 0.7 * 20 / 0.6
+    assert run.inside(0.99, half + 30, 2 * half) <= 1.45 * 20
+    assert run.goodput(half + 30, 2 * half) >= 0.7 * 20 / 0.6
 
 
 def test_without_a_limit_nobody_is_served_in_time() -> None:

@@ -260,8 +260,10 @@ def nodes(data: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 GATEWAY = {name: RICH[name] for name in ("version", "gateway")}
 REST = {name: value for name, value in RICH.items() if name != "gateway"}
 # Rules that have nothing but their names, for sections that refer to rules.
-STUBS = [{"name": rule["name"], "limit": "1/s"} for rule in RICH["rules"]]
+STUBS = [{"name": rule["name"], "concurrent": 1} for rule in RICH["rules"]]
 REFERRING = ("alerts", "service")
+# The fields of a gateway that refer to one another, and to none of the others.
+FORWARDING_FIELDS = ("upstreams", "routes")
 
 
 def half(path: Path) -> dict[str, Any]:
@@ -273,9 +275,15 @@ def section(path: Path) -> dict[str, Any]:
     """Return a part of the rich file that is valid and contains a path.
 
     Reading a file takes time proportional to its size, and the sweep reads thousands: a rule is
-    read after stubs of those before it, and any other section with the rules that it refers to.
+    read after stubs of those before it, a gateway without the fields that do not refer to the
+    path, and any other section with the rules that it refers to.
     """
     first = path[0]
+    if first == "gateway" and len(path) > 1:
+        forwarding = path[1] in FORWARDING_FIELDS
+        gateway = RICH["gateway"]
+        kept = [name for name in gateway if (name in FORWARDING_FIELDS) == forwarding]
+        return {"version": 1, "gateway": {name: gateway[name] for name in kept}}
     if first == "rules" and len(path) > 1:
         number = int(path[1])
         return {"version": 1, "rules": [*STUBS[:number], RICH["rules"][number]]}
