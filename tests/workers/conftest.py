@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -27,10 +28,54 @@ def rules(service: Service, workers: int) -> str:
     return RULES.format(token=TOKEN, url=service.url, workers=workers)
 
 
-@pytest.fixture(scope="module")
+# A worker that is killed is replaced at once, however short it served and how often it is killed.
+REPLACING = """\
+import headgate.workers.crew as crew
+crew.BRIEF = 0
+from headgate.cli.main import main
+main()
+"""
+
+
+class SpareProcesses:
+    """Processes that tests have used and left in good order, by the name of their kind.
+
+    A process takes half a second of CPU time to start, and so does each of its workers.
+    """
+
+    def __init__(self) -> None:
+        self.idle: dict[str, Process] = {}
+
+    @contextmanager
+    def lend(self, kind: str, start: Callable[[], Process]) -> Iterator[Process]:
+        """Lend the process of a kind, or start one; keep it only if the test leaves it serving."""
+        process = self.idle.pop(kind, None) or start().__enter__()
+        returned = False
+        try:
+            yield process
+            returned = process.restore_rules()
+        finally:
+            if returned:
+                self.idle[kind] = process
+            else:
+                process.close()
+
+    def close(self) -> None:
+        for process in self.idle.values():
+            process.close()
+
+
+@pytest.fixture(scope="session")
 def service() -> Iterator[Service]:
     with Service() as found:
         yield found
+
+
+@pytest.fixture(scope="session")
+def spare_processes() -> Iterator[SpareProcesses]:
+    spare = SpareProcesses()
+    yield spare
+    spare.close()
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +86,22 @@ def pair(service: Service) -> Iterator[Process]:
 
 
 @pytest.fixture
-def single(service: Service) -> Iterator[Process]:
-    """A gateway of one worker, that may be ended."""
-    with Process(rules(service, 1), "--watch", "0") as found:
+def single(service: Service, spare_processes: SpareProcesses) -> Iterator[Process]:
+    """A gateway of one worker, that may be ended. Only its rules are certain to be as at first."""
+    text = rules(service, 1)
+    with spare_processes.lend("single", lambda: Process(text, "--watch", "0")) as found:
+        yield found
+
+
+@pytest.fixture
+def replacing(
+    request: pytest.FixtureRequest, service: Service, spare_processes: SpareProcesses
+) -> Iterator[Process]:
+    """A gateway of one worker that may be killed again and again; it looks for rules so often."""
+    watch = getattr(request, "param", "0")
+    words, start = ("--watch", watch), ("-c", REPLACING)
+    text = rules(service, 1)
+    with spare_processes.lend(
+        f"replacing {watch}", lambda: Process(text, *words, start=start)
+    ) as found:
         yield found

@@ -49,7 +49,8 @@ class Process:
     ) -> None:
         self.folder = keeper().room(command)
         self.rules = self.folder / "rules.yaml"
-        self.rules.write_text(text.replace("FOLDER", str(self.folder)))
+        self.text = text.replace("FOLDER", str(self.folder))
+        self.rules.write_text(self.text)
         path = os.pathsep.join([str(FOUND), *filter(None, [os.environ.get("PYTHONPATH")])])
         self.process = keeper().start(
             self.folder, "env", f"PYTHONPATH={path}", sys.executable, *start, command,
@@ -126,6 +127,14 @@ class Process:
         """The number of the master that serves instead of this one, if there is one."""
         found = re.search(rf"headgate\[{self.pid}\] INFO master ([0-9]+) serves now", self.log)
         return 0 if found is None else int(found[1])
+
+    def restore_rules(self) -> bool:
+        """Go by the first rules again; whether this process still serves."""
+        if self.pid != self.process.pid or self.process.poll() is not None:
+            return False
+        self.rules.write_text(self.text)
+        until(lambda: all(worker["up"] for worker in self.workers), "its workers to be up")
+        return self.ask("POST /reload").status == 200
 
     def end(self) -> int:
         """Wait until the process that was started has ended; its status."""

@@ -27,76 +27,77 @@ main()
 """
 
 
-@pytest.mark.parametrize("watch", ["0", "0.1"], ids=["told", "watching"])
+@pytest.mark.parametrize("replacing", ["0", "0.1"], ids=["told", "watching"], indirect=True)
 @pytest.mark.parametrize("said", [None, "version: ["], ids=["gone", "broken"])
 def test_a_worker_is_replaced_while_the_file_cannot_be_read(
-    watch: str, said: str | None, service: Service
+    replacing: Process, said: str | None
 ) -> None:
-    with Process(rules(service, 1), "--watch", watch) as process:
-        version = process.ask("GET /status").body["version"]
-        process.rules.unlink() if said is None else process.rules.write_text(said)
+    version = replacing.ask("GET /status").body["version"]
+    replacing.rules.unlink() if said is None else replacing.rules.write_text(said)
 
-        fell(process)
+    pid = fell(replacing)
 
-        assert get(process.port, b"/") == 200
-        assert process.ask("GET /status").body["version"] == version
-        assert "is in its place, by the rules in force" in process.log
-
-
-def test_rules_that_are_not_released_wait_for_a_word(single: Process) -> None:
-    version = single.ask("GET /status").body["version"]
-    single.rules.write_text(single.rules.read_text().replace("100/min", "300/min"))
-
-    fell(single)
-
-    assert single.ask("GET /status").body["version"] == version
-    assert single.ask("POST /reload").status == 200
-    assert single.ask("GET /status").body["version"] != version
+    assert get(replacing.port, b"/") == 200
+    assert replacing.ask("GET /status").body["version"] == version
+    assert f"worker {pid} is in its place, by the rules in force" in replacing.log
 
 
-def test_who_was_on_the_way_when_rules_were_read_goes_by_them_too(single: Process) -> None:
-    version = single.ask("GET /status").body["version"]
-    single.rules.write_text(single.rules.read_text().replace("100/min", "300/min"))
-    os.kill(single.workers[0]["pid"], signal.SIGKILL)
-    until(lambda: single.ask("GET /health", token="").status == 503, "the end of it")
+def test_rules_that_are_not_released_wait_for_a_word(replacing: Process) -> None:
+    version = replacing.ask("GET /status").body["version"]
+    replacing.rules.write_text(replacing.rules.read_text().replace("100/min", "300/min"))
 
-    assert single.ask("POST /reload").status == 200
+    fell(replacing)
 
-    until(lambda: any(worker["up"] for worker in single.workers), "the next one")
-    until(lambda: differs(single, version), "other rules")
+    assert replacing.ask("GET /status").body["version"] == version
+    assert replacing.ask("POST /reload").status == 200
+    assert replacing.ask("GET /status").body["version"] != version
 
 
-@pytest.mark.parametrize("watch", ["0", "0.1"], ids=["told", "watching"])
+def test_who_was_on_the_way_when_rules_were_read_goes_by_them_too(replacing: Process) -> None:
+    version = replacing.ask("GET /status").body["version"]
+    replacing.rules.write_text(replacing.rules.read_text().replace("100/min", "300/min"))
+    os.kill(replacing.workers[0]["pid"], signal.SIGKILL)
+    until(lambda: replacing.ask("GET /health", token="").status == 503, "the end of it")
+
+    assert replacing.ask("POST /reload").status == 200
+
+    until(lambda: any(worker["up"] for worker in replacing.workers), "the next one")
+    until(lambda: differs(replacing, version), "other rules")
+
+
+@pytest.mark.parametrize("replacing", ["0", "0.1"], ids=["told", "watching"], indirect=True)
 def test_rules_that_came_later_are_in_force_for_who_comes_next(
-    watch: str, service: Service
+    replacing: Process, request: pytest.FixtureRequest
 ) -> None:
-    with Process(rules(service, 1), "--watch", watch) as process:
-        version = process.ask("GET /status").body["version"]
-        process.rules.write_text(process.rules.read_text().replace("100/min", "300/min"))
-        if watch == "0":
-            assert process.ask("POST /reload").status == 200
-        later = until(lambda: differs(process, version), "other rules")
-        if watch != "0":
-            # Whom they are in force for says so, and what it is asked next it answers after that.
-            until(lambda: f"are in force: {later}" in process.log, "the master to be told")
-        process.rules.unlink()
+    watching = request.node.callspec.params["replacing"] != "0"
+    version = replacing.ask("GET /status").body["version"]
+    before = len(replacing.log)
+    replacing.rules.write_text(replacing.rules.read_text().replace("100/min", "300/min"))
+    if not watching:
+        assert replacing.ask("POST /reload").status == 200
+    later = until(lambda: differs(replacing, version), "other rules")
+    if watching:
+        # Whom they are in force for says so, and what it is asked next it answers after that.
+        until(lambda: f"are in force: {later}" in replacing.log[before:], "the master to be told")
+    replacing.rules.unlink()
 
-        fell(process)
+    fell(replacing)
 
-        assert process.ask("GET /status").body["version"] == later
+    assert replacing.ask("GET /status").body["version"] == later
 
 
-def test_a_listener_that_is_new_in_the_file_waits_for_a_new_master(service: Service) -> None:
-    with Process(rules(service, 1), "--watch", "0.1") as process:
-        good = process.rules.read_text()
-        process.rules.write_text(good.replace("listen: [", 'listen: ["127.0.0.1:0", '))
-        warning = "WARNING listen is not what it was; SIGUSR2 starts a master that knows"
-        until(lambda: warning in process.log, "a word about it")
+@pytest.mark.parametrize("replacing", ["0.1"], ids=["watching"], indirect=True)
+def test_a_listener_that_is_new_in_the_file_waits_for_a_new_master(replacing: Process) -> None:
+    good = replacing.rules.read_text()
+    before = len(replacing.log)
+    replacing.rules.write_text(good.replace("listen: [", 'listen: ["127.0.0.1:0", '))
+    warning = "WARNING listen is not what it was; SIGUSR2 starts a master that knows"
+    until(lambda: warning in replacing.log[before:], "a word about it")
 
-        fell(process)
+    fell(replacing)
 
-        assert get(process.port, b"/") == 200
-        assert process.log.count(warning) == 1
+    assert get(replacing.port, b"/") == 200
+    assert replacing.log[before:].count(warning) == 1
 
 
 def test_what_is_spoken_at_a_port_does_not_change_when_a_worker_falls(
@@ -155,11 +156,16 @@ def test_what_is_told_between_processes_is_what_is_heard() -> None:
     assert terms("gateway", LISTEN.spell(several[:1])) == several[:1]
 
 
-def fell(process: Process) -> None:
-    """Have the only worker killed, and come back when another stands in its place."""
+def fell(process: Process) -> int:
+    """Have the only worker killed; the number of the next one, when it stands in its place."""
     (worker,) = process.workers
+    expected = worker["restarts"] + 1
     os.kill(worker["pid"], signal.SIGKILL)
-    until(lambda: [one["restarts"] for one in process.workers if one["up"]] == [1], "the next one")
+
+    def found() -> list[int]:
+        return [w["pid"] for w in process.workers if w["up"] and w["restarts"] == expected]
+
+    return until(found, "the next one")[0]
 
 
 def differs(process: Process, version: str) -> str:

@@ -24,7 +24,7 @@ def test_a_worker_that_hangs_has_not_read_the_rules_and_is_not_killed_for_it(
     service: Service,
 ) -> None:
     text = rules(service, 2)
-    with Process(text, "--watch", "0", start=("-c", HASTY.format("READING", 3.0))) as process:
+    with Process(text, "--watch", "0", start=("-c", HASTY.format("READING", 1.5))) as process:
         pids = [worker["pid"] for worker in process.workers]
         process.rules.write_text(process.rules.read_text().replace("100/min", "300/min"))
         os.kill(pids[1], signal.SIGSTOP)
@@ -42,7 +42,7 @@ def test_a_worker_that_hangs_has_not_read_the_rules_and_is_not_killed_for_it(
 
 
 def test_workers_that_hang_for_good_are_replaced(service: Service) -> None:
-    with Process(rules(service, 2), start=("-c", HASTY.format("ROUND", 0.5))) as process:
+    with Process(rules(service, 2), start=("-c", HASTY.format("ROUND", 0.3))) as process:
         pids = [worker["pid"] for worker in process.workers]
         for pid in pids:
             os.kill(pid, signal.SIGSTOP)
@@ -51,7 +51,7 @@ def test_workers_that_hang_for_good_are_replaced(service: Service) -> None:
 
         assert get(process, "/") == 200
         for pid in pids:
-            assert f"worker {pid} has not answered for 3 s and is killed" in process.log
+            assert f"worker {pid} has not answered for 1.8 s and is killed" in process.log
 
 
 def replaced(process: Process, pids: list[int]) -> bool:
