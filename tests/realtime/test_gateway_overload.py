@@ -37,8 +37,8 @@ WARM, RECOVERY, CALM = 2.0, 5.0, 8.0
 # An answer that comes later is of no use, and a refusal comes far sooner.
 PATIENCE, PROMPT = 0.5, 0.02
 UNLIMITED = {"name": "load", "limit": "1000000/s"}
-# What is offered in two seconds would make a line many times as long.
-BRIEF, SHORT = 2.0, 100
+# What is offered in so many seconds would make a line ten times as long.
+BRIEF, SHORT = 1.2, 100
 LONGEST = b"GET /longest HTTP/1.1\r\nHost: a.test\r\n\r\n"
 
 either = pytest.mark.parametrize(
@@ -71,6 +71,7 @@ class Tale(NamedTuple):
         return [one for one in self.visits if one.status == status and begin <= one.begin < end]
 
 
+@pytest.mark.serial
 @either
 def test_those_who_are_too_many_are_refused_and_make_no_line(limit: Any) -> None:
     rule = {"name": "load", "adaptive": limit}

@@ -36,6 +36,7 @@ class Tale(NamedTuple):
     answers: int
 
 
+@pytest.mark.serial
 def test_of_two_signals_the_later_one_counts() -> None:
     assert overtaken(BRIEF) == []
 

@@ -12,11 +12,13 @@ import asyncio
 import json
 import resource
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from tests.conftest import SCALE
 from tests.realtime.conftest import Figures
 from tests.realtime.machine import Lull
 from tests.realtime.origin import Origin, files, most, plan, worker
@@ -30,7 +32,7 @@ RATE = 200
 # For each unit of scale so many heads, and others of each kind, and so many seconds. A second is
 # what a head may take, and all else, but for a request as a whole.
 HEADS, OTHERS = 200, 4
-SECONDS = 3.0
+SECONDS = 3.0 if SCALE > 1 else 2.0
 TOTAL = 2
 # The gateway looks ten times a second; a machine that has other things to do looks less often.
 EARLY, LATE = 0.5, 1.5
@@ -65,6 +67,7 @@ class Tale(NamedTuple):
     limit: int
 
 
+@pytest.mark.serial
 def test_slow_clients_are_cut_and_others_are_served() -> None:
     for _ in range(TRIES):
         with Lull() as lull:
@@ -96,7 +99,10 @@ def played(scale: int) -> Tale:
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     if hard < 2 * heads:
         pytest.skip(f"{hard} open files are too few for {heads} slow clients; see ulimit -Hn")
-    with Origin() as origin, fronted(origin, scale) as gateway, fronted(origin, scale) as twin:
+    with Origin() as origin, ExitStack() as stack:
+        # Both start at the same time.
+        started = [fronted(origin, scale) for _ in range(2)]
+        gateway, twin = (stack.enter_context(one) for one in started)
         pid, ports = worker(gateway), [gateway.port, twin.port]
         asyncio.run(visited(ports, pid, 0.1))
         before = until(lambda: not lent(gateway, "idle") and files(pid), "a quiet gateway")
