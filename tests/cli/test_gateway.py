@@ -205,7 +205,9 @@ def test_a_token_that_cannot_be_written_is_said_with_its_file(
     file.write_text(RULES.replace("FOLDER", str(tmp_path)))
     token = tmp_path / name
 
-    assert run(str(file), "--token-file", str(token)) == (1, f"headgate: {problem}: '{token}'\n")
+    result = CliRunner().invoke(program, ["gateway", str(file), "--token-file", str(token)])
+
+    assert (result.exit_code, result.stderr) == (1, f"headgate: {problem}: '{token}'\n")
     assert [*tmp_path.iterdir()] == [file]
 
 

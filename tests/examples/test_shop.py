@@ -1,4 +1,4 @@
-"""One rule file in front of three apps, each served by four workers of a real server.
+"""One rule file in front of three apps, each served by several workers of a real server.
 
 The same requests get the same answers from each, whichever worker it is that answers.
 """

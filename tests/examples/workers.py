@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from headgate import SharedStore
+from tests.conftest import SCALE
 from tests.servers.ports import Port
 from tests.servers.waiting import until
 
 ROOT = Path(__file__).parents[2]
-WORKERS = 4
+# Each worker takes a second of CPU time to start.
+WORKERS = 4 if SCALE > 1 else 2
 # The same shop, by what it is made with, and who serves it.
 SHOPS = {"fastapi": "uvicorn", "flask": "gunicorn", "django": "gunicorn"}
 COMMANDS = {
@@ -28,7 +30,7 @@ COMMANDS = {
 
 @contextmanager
 def shop(kind: str, name: str) -> Iterator[int]:
-    """The port at which four workers serve a shop, their limits shared under a name."""
+    """The port at which several workers serve a shop, their limits shared under a name."""
     with closing(Port()) as free:
         command = COMMANDS[SHOPS[kind]].format(WORKERS, free.number).split()
         process = subprocess.Popen(

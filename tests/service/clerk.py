@@ -17,9 +17,21 @@ class Clerk:
     """One worker, and the teller it has."""
 
     def open(self, url: str, rules: list[dict[str, Any]]) -> str:
+        """Ask a teller at this store, until `close`."""
         self.runner = asyncio.Runner()
-        self.teller = Teller(AsyncGatekeeper(Rules([Rule(**one) for one in rules]), url), SECRET)
+        self.keeper = AsyncGatekeeper(Rules([Rule(**one) for one in rules]), url)
+        self.teller = Teller(self.keeper, SECRET)
         return "open"
+
+    def close(self) -> str:
+        """Let go of the store."""
+        self.runner.run(self.part())
+        self.runner.close()
+        return "closed"
+
+    async def part(self) -> None:
+        await self.teller.close()
+        await self.keeper.close()
 
     def ask(self, verb: str, said: list[Any]) -> Any:
         return self.runner.run(self.wait(verb, said))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.service.counters import Town, remove, shared
+from tests.stores.crew import Crew
 
 KINDS = ("memory", "shared", "valkey", "redis_server")
 
@@ -32,3 +34,16 @@ def fleet(request: pytest.FixtureRequest) -> Iterator[Town]:
     url = shared() if kind == "shared" else request.getfixturevalue(kind).patient
     yield Town(url)
     remove(url)
+
+
+@pytest.fixture(scope="session")
+def clerk_processes() -> Iterator[Crew]:
+    with Crew(2, Path(__file__).with_name("clerk.py")) as crew:
+        yield crew
+
+
+@pytest.fixture
+def clerks(clerk_processes: Crew) -> Iterator[Crew]:
+    """Two workers that a test has to `open`; they let go of the store after it."""
+    yield clerk_processes
+    clerk_processes.ask("close")

@@ -6,7 +6,6 @@ import asyncio
 import uuid
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,7 +21,6 @@ from headgate.service.teller import Unknown
 from tests.service.counters import Counter, Town, remove, shared
 from tests.stores.crew import Crew
 
-CLERK = Path(__file__).with_name("clerk.py")
 DESK = Rule("desk", key="user", concurrent=2)
 
 
@@ -88,23 +86,24 @@ def test_a_place_belongs_to_its_id_and_to_no_worker(fleet: Town) -> None:
     fleet.play(scene)
 
 
-def test_workers_that_are_killed_take_no_place_along_and_leave_none_over(fleet: Town) -> None:
+def test_workers_that_are_killed_take_no_place_along_and_leave_none_over(
+    fleet: Town, clerks: Crew
+) -> None:
     rules = [{"name": "desk", "key": "user", "concurrent": 25}]
-    with Crew(3, CLERK) as crew:
-        crew.ask("open", url=fleet.url, rules=rules)
-        had = crew.ask("hold", key="a", times=20)
-        assert sum(map(len, had)) == 25
-        gone = crew.hands.pop()
-        gone.kill()
-        gone.wait()
-        assert crew.ask("inside", key="a") == [25, 25]
-        assert crew.ask("hold", key="a", times=3) == [[], []]
-        ids = [one for each in had for one in each]
-        assert sum(crew.ask("release", ids=ids)) == 25
-        assert crew.ask("inside", key="a") == [0, 0]
-        for pipe in (gone.stdin, gone.stdout):
-            if pipe is not None:
-                pipe.close()
+    gone = clerks.hire()
+    clerks.hands.append(gone)
+    try:
+        clerks.ask("open", url=fleet.url, rules=rules)
+        had = clerks.ask("hold", key="a", times=20)
+    finally:
+        clerks.hands.remove(gone)
+        clerks.dismiss(gone)
+    assert sum(map(len, had)) == 25
+    assert clerks.ask("inside", key="a") == [25, 25]
+    assert clerks.ask("hold", key="a", times=3) == [[], []]
+    ids = [one for each in had for one in each]
+    assert sum(clerks.ask("release", ids=ids)) == 25
+    assert clerks.ask("inside", key="a") == [0, 0]
 
 
 def test_plans_and_overrides_have_places_of_their_own() -> None:

@@ -28,6 +28,7 @@ from headgate.cli.program import program
 from headgate.service.rls.messages import OVER_LIMIT, Request, Response
 from tests.servers.waiting import until
 from tests.workers.process import TOKEN, Process, refused
+from tests.workers.spare import SpareProcesses
 
 RULES = f"""\
 version: 1
@@ -53,10 +54,20 @@ def service() -> Iterator[Process]:
         yield found
 
 
+@pytest.fixture(scope="module")
+def spare_processes() -> Iterator[SpareProcesses]:
+    with SpareProcesses() as spare:
+        yield spare
+
+
 @pytest.fixture
-def single() -> Iterator[Process]:
-    """One of one worker, that may be ended."""
-    with Process(RULES, "--watch", "0", command="serve") as found:
+def single(spare_processes: SpareProcesses) -> Iterator[Process]:
+    """One of one worker, that may be ended. Only its rules are certain to be as at first."""
+
+    def start() -> Process:
+        return Process(RULES, "--watch", "0", command="serve")
+
+    with spare_processes.lend("single", start) as found:
         yield found
 
 

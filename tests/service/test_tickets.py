@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from math import inf
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +15,6 @@ from headgate.service.teller import Unknown
 from tests.service.counters import SECRET, Counter, Town
 from tests.stores.crew import Crew
 
-CLERK = Path(__file__).with_name("clerk.py")
 TOKENS = Rule("tokens", key="user", limit="10/min")
 
 
@@ -153,20 +151,19 @@ def test_no_worker_needs_to_know_of_another(fleet: Town) -> None:
     fleet.play(scene)
 
 
-def test_of_workers_that_cancel_at_once_one_does(fleet: Town) -> None:
+def test_of_workers_that_cancel_at_once_one_does(fleet: Town, clerks: Crew) -> None:
     rules = [{"name": "tokens", "key": "user", "limit": "1000/30d"}]
-    with Crew(2, CLERK) as crew:
-        crew.ask("open", url=fleet.url, rules=rules)
-        first, _ = crew.hands
-        ids = []
-        for _ in range(60):
-            crew.tell(first, "reserve", key="a")
-            ids.append(crew.hear(first))
-        done = crew.ask("cancel", ids=ids)
-        assert sorted([*done[0], *done[1]]) == sorted(ids)
-        crew.tell(first, "left", key="a")
-        # What has come in since a booking was due is not given back.
-        assert crew.hear(first) >= 999
+    clerks.ask("open", url=fleet.url, rules=rules)
+    first, _ = clerks.hands
+    ids = []
+    for _ in range(60):
+        clerks.tell(first, "reserve", key="a")
+        ids.append(clerks.hear(first))
+    done = clerks.ask("cancel", ids=ids)
+    assert sorted([*done[0], *done[1]]) == sorted(ids)
+    clerks.tell(first, "left", key="a")
+    # What has come in since a booking was due is not given back.
+    assert clerks.hear(first) >= 999
 
 
 FORGED = ["", "x", "a" * 50, "é", "a b", "%%%", "A" * 5000, "====", "\0"]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 
 import pytest
 
 from tests.workers.process import TOKEN, Process
 from tests.workers.service import Service
+from tests.workers.spare import SpareProcesses
 
 RULES = """\
 version: 1
@@ -37,34 +37,6 @@ main()
 """
 
 
-class SpareProcesses:
-    """Processes that tests have used and left in good order, by the name of their kind.
-
-    A process takes half a second of CPU time to start, and so does each of its workers.
-    """
-
-    def __init__(self) -> None:
-        self.idle: dict[str, Process] = {}
-
-    @contextmanager
-    def lend(self, kind: str, start: Callable[[], Process]) -> Iterator[Process]:
-        """Lend the process of a kind, or start one; keep it only if the test leaves it serving."""
-        process = self.idle.pop(kind, None) or start().__enter__()
-        returned = False
-        try:
-            yield process
-            returned = process.restore_rules()
-        finally:
-            if returned:
-                self.idle[kind] = process
-            else:
-                process.close()
-
-    def close(self) -> None:
-        for process in self.idle.values():
-            process.close()
-
-
 @pytest.fixture(scope="session")
 def service() -> Iterator[Service]:
     with Service() as found:
@@ -73,9 +45,8 @@ def service() -> Iterator[Service]:
 
 @pytest.fixture(scope="session")
 def spare_processes() -> Iterator[SpareProcesses]:
-    spare = SpareProcesses()
-    yield spare
-    spare.close()
+    with SpareProcesses() as spare:
+        yield spare
 
 
 @pytest.fixture(scope="module")
