@@ -111,8 +111,8 @@ def enter_by_keyboard(tab: Tab, admin: int) -> None:
 
 def charts_move_within_two_seconds(tab: Tab) -> None:
     tab.wait(DRAWN, "something to be drawn")
-    # What the machine takes beside that is not the page's: of three times, the quickest counts.
-    assert min(moved(tab) for _ in range(3)) < 2.0
+    # What the machine takes beside that is not the page's: one of three times is enough.
+    assert any(moved(tab) < 2.0 for _ in range(3))
     assert tab.ask("document.querySelectorAll('#chart-flow .scatterlayer path').length") > 0
 
 

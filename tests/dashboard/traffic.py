@@ -16,7 +16,7 @@ WHO = [("/", "calm")] * 6 + [("/v1/items", "worn-out"), (BAD, HOSTILE)]
 
 
 class Traffic:
-    """Asks at a port, about two hundred times a second, until it ends."""
+    """Asks at a port, about a hundred times a second, until it ends."""
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -39,7 +39,7 @@ class Traffic:
 
     def _ask(self, line: socket.socket) -> None:
         for path, key in itertools.cycle(WHO):
-            if self._over.wait(0.004):
+            if self._over.wait(0.008):
                 return
             line.sendall(ASK.format(path=path, key=key).encode())
             if not line.recv(65_536):

@@ -503,7 +503,7 @@ async def test_it_talks_over_a_real_connection() -> None:
     await loop.sock_sendall(theirs, GREETING)
     assert await read(len(WELCOME)) == WELCOME
     # More than the socket holds, so that both sides have to wait for each other.
-    ask, many = notify(message(path="/")), 20_000
+    ask, many = notify(message(path="/")), 10_000
     nothing = Talk(room).greet()
     nothing.agent.data_received(ask)
     size = len(nothing.line.take())
