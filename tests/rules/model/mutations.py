@@ -211,6 +211,7 @@ ELSEWHERE: dict[tuple[Path, str], tuple[Path, bool]] = {
 # Where several things are missing at once.
 WIDE: tuple[Path, ...] = (
     ("rules",),
+    ("budget",),
     ("gateway", "listen", 0, "tls"),
     ("service", "listen", 0, "tls"),
     *(("alerts", "conditions", number) for number in range(4)),

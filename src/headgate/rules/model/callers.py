@@ -78,8 +78,15 @@ def present(callers: Mapping[str, Any], ports: Iterable[Any], report: Report, at
     """Whether those are callers whom ports take somebody for."""
     for number, port in enumerate(ports):
         if port.caller and port.caller not in callers:
-            hint = closest(port.caller, [*callers]) or "; name one of those under callers"
+            hint = closest(port.caller, [*callers]) or offered(port.caller, callers)
             report.add((*at, number, "caller"), f'there is no caller "{port.caller}"{hint}')
+
+
+def offered(name: str, callers: Mapping[str, Any]) -> str:
+    """A hint that lists the callers there are, or says how to add the first one."""
+    if callers:
+        return f"; there are {', '.join(callers)}"
+    return f"; write {name}: {{token: ...}} under callers, or leave caller out"
 
 
 def hushed(plain: Any) -> Any:
