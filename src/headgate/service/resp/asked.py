@@ -28,6 +28,9 @@ from headgate.stores.store import FAR
 KNOWN, TICKETS, ALIVE = 10_000, 10_000, 10_000
 LASTING = 15 * MILLION
 MOST = 1 << 50
+# Bookings lie up to a hundred years ahead of `now`, which is FAR at most; all steps, in Lua too,
+# are exact for integers up to here.
+LATEST_DUE = 1 << 53
 TIMES = 1000
 NONCE = 64
 UNHEARD = error("these limits are not known by that name; tell them in full", "NOSCRIPT")
@@ -139,7 +142,7 @@ class Question:
         self.cost = whole(words[5], -heaviest, MOST, "cost")
         self.patience = whole(words[6], 0, FAR, "patience")
         self.now = now
-        self.due = whole(words[8], 0, FAR, "due")
+        self.due = whole(words[8], 0, LATEST_DUE, "due")
         self.what, self.more = words[9], words[10]
         if self.verb not in VERBS:
             raise Wrong(f"verb is one of {', '.join(verb.decode() for verb in VERBS)}")
