@@ -34,7 +34,7 @@ settings.register_profile(
     max_examples=25,
 )
 settings.register_profile("brief", settings.get_profile("default"), max_examples=10)
-settings.register_profile("soak", settings.get_profile("default"), max_examples=1_000)
+settings.register_profile("soak", settings.get_profile("default"), max_examples=100 * SCALE)
 settings.load_profile("soak" if SCALE > 1 else "brief" if BRIEF else "default")
 
 
