@@ -142,6 +142,7 @@ def test_what_is_wrong_is_said_in_json_as_well(tmp_path: Path) -> None:
 def test_who_is_refused_is_a_line_of_json_and_nothing_else(words: list[str]) -> None:
     process = Process(SHUT, *words)
     with closing(process):
+        process.spawn()
         place = str(process.folder / "web.sock")
         decision = until(lambda: refusal(place), "a refusal")
         until(lambda: decision in process.log, "its line")
@@ -154,6 +155,7 @@ def test_for_machines_every_line_of_its_log_is_json() -> None:
     process = Process(SHUT.replace("  listen", "  admin: 127.0.0.1:0\n  listen"),
                       "--log-format", "json", "--workers", "2", "--store", "memory://")  # fmt: skip
     with closing(process):
+        process.spawn()
         place = str(process.folder / "web.sock")
         decision = until(lambda: refusal(place), "a refusal")
         until(lambda: decision in process.log and "started" in process.log, "its line")

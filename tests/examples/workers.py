@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from typing import NamedTuple
 
 from headgate import SharedStore
 from tests.conftest import SCALE
-from tests.servers.ports import Port
-from tests.servers.waiting import until
+from tests.servers.process import ServerProcess
 
 ROOT = Path(__file__).parents[2]
 # Each worker takes a second of CPU time to start.
@@ -23,40 +20,31 @@ WORKERS = 4 if SCALE > 1 else 2
 # The same shop, by what it is made with, and who serves it.
 SHOPS = {"fastapi": "uvicorn", "flask": "gunicorn", "django": "gunicorn"}
 COMMANDS = {
-    "gunicorn": "gunicorn --workers {} --threads 8 --bind 127.0.0.1:{}",
-    "uvicorn": "uvicorn --workers {} --port {} --log-level warning",
+    "gunicorn": f"gunicorn --workers {WORKERS} --threads 8 --bind 127.0.0.1:PORT",
+    "uvicorn": f"uvicorn --workers {WORKERS} --port PORT --log-level warning",
 }
+
+
+class Shop(ServerProcess):
+    """Several workers that serve a shop, their limits shared under a name."""
+
+    def __init__(self, kind: str, store: str) -> None:
+        served = f"{COMMANDS[SHOPS[kind]]} examples.shop_{kind}:app".split()
+        where = ("env", "-C", str(ROOT), f"HEADGATE_STORE=shared://{store}")
+        super().__init__(SHOPS[kind], (*where, sys.executable, "-m", *served))
+
+    def is_ready(self) -> bool:
+        return bool(ask(self.port, "GET", "/ready").status)
 
 
 @contextmanager
 def shop(kind: str, name: str) -> Iterator[int]:
     """The port at which several workers serve a shop, their limits shared under a name."""
-    with closing(Port()) as free:
-        command = COMMANDS[SHOPS[kind]].format(WORKERS, free.number).split()
-        process = subprocess.Popen(
-            [sys.executable, "-m", *command, f"examples.shop_{kind}:app"],
-            cwd=ROOT,
-            env={**os.environ, "HEADGATE_STORE": f"shared://{name}"},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        try:
-            until(lambda: serves(free.number), f"{SHOPS[kind]} to serve the shop", 60.0)
-            yield free.number
-        finally:
-            process.terminate()
-            try:
-                process.wait(20)
-            except subprocess.TimeoutExpired:
-                process.kill()
-            SharedStore(name).remove()
-
-
-def serves(port: int) -> bool:
     try:
-        return bool(ask(port, "GET", "/ready").status)
-    except OSError:
-        return False
+        with Shop(kind, name) as server:
+            yield server.port
+    finally:
+        SharedStore(name).remove()
 
 
 class Heard(NamedTuple):

@@ -8,7 +8,8 @@ from threading import Event, Thread
 from typing import NamedTuple
 
 from tests.faults.caller import BUDGET
-from tests.servers.launch import Server, launch
+from tests.servers.launch import Server
+from tests.servers.process import launch
 from tests.servers.proxy import Proxy
 from tests.servers.resp import encode
 from tests.servers.station import Station

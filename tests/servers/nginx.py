@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import itertools
 import json
-import signal
 import socket
-import subprocess
-from contextlib import suppress
 from pathlib import Path
 
 from tests.servers.binaries import program
-from tests.servers.keeper import keeper
-from tests.servers.ports import Port
+from tests.servers.process import ServerProcess
 from tests.servers.visits import Visit
-from tests.servers.waiting import until
 
 # What can be asked of a visit: nginx tells of no header that its log does not name.
 HEADERS = (
@@ -29,9 +24,9 @@ daemon off;
 master_process off;
 pid nginx.pid;
 error_log stderr crit;
-events {{ worker_connections 512; }}
-http {{
-    log_format seen escape=json '{line}';
+events { worker_connections 512; }
+http {
+    log_format seen escape=json 'LINE';
     client_body_temp_path body;
     proxy_temp_path proxy;
     fastcgi_temp_path fastcgi;
@@ -43,62 +38,34 @@ http {{
     large_client_header_buffers 4 256k;
     underscores_in_headers on;
     merge_slashes off;
-    server {{
-        listen 127.0.0.1:{port};
+    server {
+        listen 127.0.0.1:PORT;
         access_log seen.log seen;
-        location / {{
-            proxy_pass http://unix:{folder}/inner;
+        location / {
+            proxy_pass http://unix:FOLDER/inner;
             proxy_ignore_client_abort on;
-        }}
-    }}
-    server {{
-        listen unix:{folder}/inner;
+        }
+    }
+    server {
+        listen unix:FOLDER/inner;
         access_log off;
-        location / {{ return 200 "$request_method $request_uri"; }}
-    }}
-}}
+        location / { return 200 "$request_method $request_uri"; }
+    }
+}
 """
-GRACE = 2.0
 
 
-class Nginx:
+class Nginx(ServerProcess):
     """Serves on `port`; the answer to a request is its method and its target."""
 
-    name = "nginx"
-
     def __init__(self) -> None:
-        self.binary = find()
-        self.folder = keeper().room("nginx")
-        self.place = Port()
+        text = CONFIGURATION.replace("LINE", form())
+        super().__init__("nginx", nginx_command(), {"nginx.conf": text})
         self.asked = itertools.count()
         self.noted = 0
-        self.process: subprocess.Popen[bytes] | None = None
 
-    def __enter__(self) -> Nginx:
-        plan = CONFIGURATION.format(line=form(), port=self.port, folder=self.folder)
-        (self.folder / "nginx.conf").write_text(plan)
-        options = ("-p", f"{self.folder}/", "-c", "nginx.conf", "-e", "stderr")
-        self.process = keeper().start(self.folder, str(self.binary), *options)
-        try:
-            until(self.ready, f"{self} to answer")
-        except BaseException:
-            self.close()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __repr__(self) -> str:
-        return f"<nginx on {self.port}>"
-
-    @property
-    def port(self) -> int:
-        return self.place.number
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+    def is_ready(self) -> bool:
+        return self.visits() == []
 
     def visits(self) -> list[Visit]:
         """All visits since this was last asked.
@@ -119,29 +86,11 @@ class Nginx:
             raise AssertionError(f"{self} does not note its visits in order: {found}")
         return found[:-1]
 
-    def close(self) -> None:
-        """End it and give the port back."""
-        if self.process is not None:
-            self.process.send_signal(signal.SIGTERM)
-            with suppress(subprocess.TimeoutExpired):
-                self.process.wait(GRACE)
-            self.process.kill()
-            self.process.wait()
-            keeper().forget(self.folder, self.process)
-            self.process = None
-        self.place.close()
 
-    def ready(self) -> bool:
-        """Whether it answers; raises with its last words when it has ended."""
-        if self.process is not None and self.process.poll() is not None:
-            words = (self.folder / "log").read_text("utf-8", "replace")
-            raise RuntimeError(f"{self} did not start: {words}")
-        return self.visits() == []
-
-
-def find() -> Path:
-    """The program; raises `Missing` where there is none."""
-    return program("nginx", "apt-get install nginx-light")
+def nginx_command() -> tuple[str | Path, ...]:
+    """The command that runs `nginx.conf` of a folder; raises `Missing` without an nginx."""
+    found = program("nginx", "apt-get install nginx-light")
+    return (found, "-p", "FOLDER/", "-c", "nginx.conf", "-e", "stderr")
 
 
 def form() -> str:

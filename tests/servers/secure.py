@@ -9,7 +9,8 @@ from pathlib import Path
 
 from tests.servers.binaries import Missing
 from tests.servers.keeper import keeper
-from tests.servers.launch import Server, Stillborn
+from tests.servers.launch import Server
+from tests.servers.process import ServerStartError
 from tests.servers.wire import Login
 
 OWNER = Login("default", "open-sesame")
@@ -41,7 +42,7 @@ def tls_server(kind: str = "redis") -> Iterator[Server]:
     with ExitStack() as stack:
         try:
             stack.enter_context(server)
-        except Stillborn as error:
+        except ServerStartError as error:
             # A program that was built without it does not even know the words.
             if "tls" in str(error).lower():
                 raise Missing(f"the {kind} server here has no TLS built in") from error

@@ -7,7 +7,8 @@ from functools import partial
 from hashlib import sha1
 from itertools import chain
 
-from tests.servers.launch import REPLICATION, Server, launch, stop
+from tests.servers.launch import REPLICATION, Server
+from tests.servers.process import launch, stop
 from tests.servers.waiting import until
 from tests.servers.wire import Refusal
 

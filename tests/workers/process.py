@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import headgate
 from headgate.stores.shared.store import SharedStore
-from tests.servers.keeper import keeper
+from tests.servers.process import ServerProcess
 from tests.servers.waiting import until
 
 TOKEN = "a-token-that-is-long-enough"
@@ -29,7 +29,7 @@ class Reply(NamedTuple):
     body: Any
 
 
-class Process:
+class Process(ServerProcess):
     """A gateway, or a service, by the rules in a text, in a FOLDER of its own.
 
         with Process(RULES, "--workers", "2") as process:
@@ -47,31 +47,14 @@ class Process:
         start: tuple[str, ...] = ("-m", "headgate.cli"),
         command: str = "gateway",
     ) -> None:
-        self.folder = keeper().room(command)
-        self.rules = self.folder / "rules.yaml"
-        self.text = text.replace("FOLDER", str(self.folder))
-        self.rules.write_text(self.text)
         path = os.pathsep.join([str(FOUND), *filter(None, [os.environ.get("PYTHONPATH")])])
-        self.process = keeper().start(
-            self.folder, "env", f"PYTHONPATH={path}", sys.executable, *start, command,
-            "rules.yaml", *words,
-        )  # fmt: skip
-        self.pid = self.process.pid
+        line = ("env", f"PYTHONPATH={path}", sys.executable, *start, command, "rules.yaml", *words)
+        super().__init__(command, line, {"rules.yaml": text}, ports=())
+        self.rules = self.folder / "rules.yaml"
+        self.text = self.rules.read_text()
 
-    def __enter__(self) -> Process:
-        try:
-            until(self.up, "it to be up")
-        except BaseException:
-            self.close()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    @property
-    def log(self) -> str:
-        return (self.folder / "log").read_text()
+    def is_ready(self) -> bool:
+        return "counting in" in self.log
 
     @property
     def port(self) -> int:
@@ -97,10 +80,6 @@ class Process:
         found = re.search(pattern, self.log)
         assert found is not None, self.log
         return found[1]
-
-    def up(self) -> bool:
-        assert self.process.poll() is None, self.log
-        return "counting in" in self.log
 
     def ask(self, line: str, *headers: str, token: str = TOKEN, host: str = "localhost") -> Reply:
         """What the admin answers; its token is shown unless it is empty."""
@@ -130,7 +109,7 @@ class Process:
 
     def restore_rules(self) -> bool:
         """Go by the first rules again; whether this process still serves."""
-        if self.pid != self.process.pid or self.process.poll() is not None:
+        if not self.alive or self.process is None or self.pid != self.process.pid:
             return False
         self.rules.write_text(self.text)
         until(lambda: all(worker["up"] for worker in self.workers), "its workers to be up")
@@ -138,18 +117,16 @@ class Process:
 
     def end(self) -> int:
         """Wait until the process that was started has ended; its status."""
+        assert self.process is not None
         return self.process.wait(20)
 
-    def close(self) -> None:
+    def stop(self) -> None:
         """End it on the spot, whoever is the master now; its workers see it and go, too."""
         with suppress(ProcessLookupError):
             self.signal(signal.SIGKILL)
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait(20)
+        self.kill()
         for name in set(re.findall("shared://((?:gateway|service)-[0-9a-f]+)", self.log)):
             SharedStore(name).remove()
-        keeper().forget(self.folder, self.process)
 
 
 def gone(pid: int) -> bool:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +14,7 @@ from headgate.adapters.wsgi import HeadgateMiddleware
 from headgate.rules.model.rule import Rule
 from headgate.rules.model.rules import Rules
 from tests.adapters.serving import Guest, served
-from tests.servers.ports import Port
+from tests.servers.process import ServerProcess
 from tests.servers.waiting import until
 
 ALONE = Rules([Rule("alone", key="header.x-user", concurrent=1)])
@@ -109,26 +106,14 @@ app = HeadgateMiddleware(app, Rules([Rule("alone", key="header.x-user", concurre
 
 
 @pytest.fixture
-def gunicorn(tmp_path: Path) -> Iterator[int]:
+def gunicorn() -> Iterator[int]:
     """The port of a gunicorn with four threads."""
     pytest.importorskip("gunicorn")
-    (tmp_path / "fountain.py").write_text(GUNICORN)
-    port = Port()
-    options = ["-k", "gthread", "--threads", "4", "-b", f"127.0.0.1:{port.number}"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "gunicorn", *options, "fountain:app"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "HOME": str(tmp_path)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        until(lambda: status(port.number, "nobody", "/ready"), "gunicorn to listen")
-        yield port.number
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(20)
-        port.close()
+    environment = (f"PYTHONPATH={os.pathsep.join(sys.path)}", "HOME=FOLDER")
+    words = ("-k", "gthread", "--threads", "4", "-b", "127.0.0.1:PORT", "fountain:app")
+    command = ("env", *environment, sys.executable, "-m", "gunicorn", *words)
+    with ServerProcess("gunicorn", command, {"fountain.py": GUNICORN}) as server:
+        yield server.port
 
 
 def test_under_gunicorn_a_place_is_held_and_given_back(gunicorn: int) -> None:

@@ -19,7 +19,8 @@ from headgate.rules.watch.watcher import Watcher
 from tests.crowd import together
 from tests.rules.watch.scenes import limited, version
 from tests.servers.cluster import Cluster
-from tests.servers.launch import Server, launch
+from tests.servers.launch import Server
+from tests.servers.process import launch
 from tests.servers.proxy import Proxy
 from tests.servers.sentinels import Sentinels
 from tests.stores.redis.callers import url

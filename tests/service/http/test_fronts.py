@@ -15,7 +15,7 @@ from tests.gateway.staging import answered
 from tests.gateway.talking import Answer, Talk
 from tests.servers.caddy import caddy
 from tests.servers.fixtures import running
-from tests.servers.front import Front
+from tests.servers.process import ServerProcess
 from tests.service.http.fronts import front
 from tests.service.http.staging import Stage, asked, plan, told
 
@@ -44,7 +44,7 @@ class Scene:
         self.stack = ExitStack()
         self.stage = self.stack.enter_context(Stage(ruled(LIMIT)))
         self.app = self.stack.enter_context(Answering())
-        self.front: Front = self.stack.enter_context(
+        self.front: ServerProcess = self.stack.enter_context(
             front(kind, self.stage.port, self.app.port, closed)
         )
         self.gone = False
@@ -103,7 +103,7 @@ class Known:
     """A kind whose program is there; raises `Missing` if it is not."""
 
     def __init__(self, kind: str) -> None:
-        front(kind, 1, 2).place.close()
+        front(kind, 1, 2).close()
         self.kind = kind
 
     def __enter__(self) -> str:
@@ -273,7 +273,7 @@ def test_more_than_the_service_takes_is_no_way_past(scene: Scene) -> None:
 
 
 PLAIN = """
-:{port} {{
+:PORT {{
 	bind 127.0.0.1
 	forward_auth 127.0.0.1:{guard} {{
 		uri /v1/auth
@@ -289,7 +289,7 @@ def test_what_caddys_own_directive_passes_on_is_the_clients(query: str) -> None:
         stage = stack.enter_context(Stage(plan(LIMIT, BAN, client=RULES["client"])))
         app = stack.enter_context(Answering())
         place = {"guard": stage.port, "app": app.port}
-        opened = running(lambda: caddy(lambda port: PLAIN.format(port=port, **place)))
+        opened = running(lambda: caddy(PLAIN.format(**place)))
         proxy = next(opened)
         answers = []
         for body in (b"", b"x" * 200_000, b""):

@@ -143,7 +143,7 @@ class Scene:
     def get(self, path: str, door: str = "main", **headers: str) -> Reply:
         """Ask the upstream by way of Envoy."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        with closing(HTTPConnection("127.0.0.1", self.envoy.port(door), timeout=20)) as line:
+        with closing(HTTPConnection("127.0.0.1", self.envoy.port_of(door), timeout=20)) as line:
             line.request("GET", path, headers=named)
             answer = line.getresponse()
             found = {name.lower(): value for name, value in answer.getheaders()}

@@ -80,7 +80,7 @@ def test_the_call_is_in_the_log_of_envoy(scene: Scene) -> None:
     for _ in range(3):
         scene.get("/few", x_user="bob")
 
-    mine = lambda: [one for one in scene.envoy.log("main") if "user=bob" in str(one)]  # noqa: E731
+    mine = lambda: [one for one in scene.envoy.visits("main") if "user=bob" in str(one)]  # noqa: E731
     rows = until(lambda: mine() if len(mine()) > 2 else [], "Envoy to write its log")
     assert [(one["status"], one["flags"]) for one in rows] == [(200, "-"), (200, "-"), (429, "RL")]
     assert rows[0]["metadata"] == {
