@@ -13,7 +13,7 @@ from headgate.budgets.counts import Counts
 from headgate.rules import Rules
 from headgate.rules.live.treasury import opened
 from tests.budget.kit import KEY
-from tests.service.resp.staging import Stage
+from tests.service.resp.staging import RespServiceHost as Stage
 
 
 @pytest.fixture

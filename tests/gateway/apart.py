@@ -13,7 +13,7 @@ PROGRAM = """
 import asyncio, json, sys
 from headgate.gateway.gateway import Gateway
 from headgate.rules.model.rules import Rules
-from tests.gateway.running import make
+from tests.loop_thread import new_loop
 
 async def main():
     async with Gateway(Rules.read(sys.stdin.readline())) as gateway:
@@ -21,7 +21,7 @@ async def main():
         sys.stdout.flush()
         await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
 
-with asyncio.Runner(loop_factory=make) as runner:
+with asyncio.Runner(loop_factory=new_loop) as runner:
     runner.run(main())
 """
 ROOT = Path(__file__).parents[2]

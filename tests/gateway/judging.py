@@ -30,8 +30,8 @@ def judge(case: Case, pieces: list[bytes], running: Any, upstream: Any) -> None:
     finally:
         # The next case begins with an empty book, however this one ends.
         visits = stand(running.port, upstream)
-        troubles = list(running.troubles)
-        running.troubles.clear()
+        troubles = list(running.errors)
+        running.errors.clear()
     assert not late, f"an earlier case was not over: {late}"
     assert not troubles, "\n".join(["the gateway stumbled:", *troubles])
     wrongs = [wrong(outcome, visits) for outcome in left]

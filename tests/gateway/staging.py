@@ -61,7 +61,7 @@ def plan(
     return Rules.read(json.dumps(said))
 
 
-class Stage:
+class Stage(Running):
     """A running gateway; its `clock` moves when it is told to, and then it is looked at.
 
         with Stage(plan(server.url)) as stage, stage.talk() as talk:
@@ -72,38 +72,26 @@ class Stage:
 
     def __init__(self, rules: Any, **options: Any) -> None:
         self.clock = options.setdefault("clock", ManualClock(1_000_000.0))
-        self.running = Running(rules, **options)
-        self.gateway = self.running.gateway
+        super().__init__(rules, **options)
         if self.clock is not None:
             self.tick()
-        self.port = self.running.port if ":" in self.running.address[-6:] else 0
-
-    def __enter__(self) -> Stage:
-        return self
-
-    def __exit__(self, *problem: Any) -> None:
-        self.running.__exit__(*problem)
 
     def talk(self) -> Talk:
         """A client."""
-        return Talk(self.port, self.running.turn)
-
-    def turn(self) -> None:
-        """Let the gateway read what is there."""
-        self.running.turn()
+        return Talk(self.port, self.turn)
 
     def tick(self, seconds: float = 0.0) -> None:
         """Let time pass, and have the gateway look at its clock."""
         self.clock.advance(seconds)
-        self.running.call(tick(self.gateway))
+        self.run(tick, self.gateway)
 
     def change(self, rules: Any) -> None:
         """Have the gateway go by other rules."""
-        self.running.call(change(self.gateway, rules))
+        self.run(self.gateway.change, rules)
 
     def held(self) -> Held:
         """What the gateway has in hand."""
-        return self.running.call(held(self.gateway))
+        return self.run(held, self.gateway)
 
     def rest(self, seconds: float = LONG, **wanted: int) -> None:
         """Come back when the gateway has nothing in hand, or just so much."""
@@ -197,17 +185,13 @@ def opposite(line: socket.socket) -> socket.socket:
     raise AssertionError(f"nobody here is at the other end of {names[1]}")
 
 
-async def tick(gateway: Any) -> None:
+def tick(gateway: Any) -> None:
     gateway._tick()
     # The next time is when the test says so.
     gateway._ticker.cancel()
 
 
-async def change(gateway: Any, rules: Any) -> None:
-    gateway.change(rules)
-
-
-async def held(gateway: Any) -> Held:
+def held(gateway: Any) -> Held:
     status = gateway.status()
     busy = sum(one["busy"] for group in status["upstreams"].values() for one in group.values())
     places = 0

@@ -25,7 +25,7 @@ LINE = b"PROXY TCP4 203.0.113.7 192.0.2.1 51000 443\r\n"
 
 def draining(stage: Stage, grace: float) -> asyncio.Task[None]:
     """Have it begin to drain."""
-    return stage.running.call(begun(stage.gateway.drain(grace)))
+    return stage.call(begun(stage.gateway.drain(grace)))
 
 
 def leaving(stage: Stage, grace: float) -> asyncio.Task[None]:
@@ -35,7 +35,7 @@ def leaving(stage: Stage, grace: float) -> asyncio.Task[None]:
         await stage.gateway.drain(grace)
         await stage.gateway.close()
 
-    return stage.running.call(begun(leave()))
+    return stage.call(begun(leave()))
 
 
 async def begun(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
@@ -48,7 +48,7 @@ def drained(stage: Stage, task: asyncio.Task[None]) -> None:
     async def join() -> None:
         await task
 
-    stage.running.call(join())
+    stage.call(join())
 
 
 def test_what_is_under_way_is_answered(server: Backing) -> None:
@@ -143,7 +143,7 @@ def test_the_end_cuts_what_is_under_way_and_gives_everything_back(server: Backin
         lane = stage.gateway.keeper.lodge.book.rulings[0].lane("", "")
         assert lane is not None
         assert lane.bulkhead.inside() == 1
-        stage.running.call(stage.gateway.close())
+        stage.call(stage.gateway.close())
 
         # Before it is over: a store that others share would not hear of it afterwards.
         assert lane.bulkhead.inside() == 0

@@ -177,7 +177,7 @@ def test_an_answer_flows_evenly(bandwidth: str, burst: int) -> None:
     body = FINE.replace(b"4\r\n\r\nfine", b"%d\r\n\r\n" % size) + b"x" * size
     slow = {"name": "slow", "bandwidth": bandwidth}
     with Answering(lambda head: body) as service, Stage(plan(service.url, rules=[slow])) as stage:
-        moments = stage.running.call(sip(stage.port, stage.clock, size))
+        moments = stage.call(sip(stage.port, stage.clock, size))
 
     # What comes at once comes first; from then on, nobody is ahead or behind by more than a piece.
     moments = [(moment, total) for moment, total in moments if total >= burst]

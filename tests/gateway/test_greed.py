@@ -31,7 +31,7 @@ def kept(stage: Stage) -> int:
     async def count() -> int:
         return sum(inlet.transport.get_write_buffer_size() for inlet in stage.inlets())
 
-    return int(stage.running.call(count()))
+    return int(stage.call(count()))
 
 
 @pytest.mark.parametrize("rule", [NEVER, ROOM], ids=["refused", "answered"])
@@ -143,7 +143,7 @@ def test_upgrades_that_are_refused_come_one_after_the_other(server: Backing) -> 
             # All of it is there before the gateway looks.
             talk.socket.sendall(SWITCH * 1000)
 
-        stage.running.call(together())
+        stage.call(together())
         statuses = [answered(talk).status for _ in range(1000)]
 
         assert statuses == [429] * 1000
@@ -231,7 +231,7 @@ def test_what_came_before_is_not_held_against_a_request(
         async def together() -> None:
             talk.socket.sendall(first)
 
-        stage.running.call(together())
+        stage.call(together())
         talk.send(second)
         for size in (reads, 0):
             caller = server.callers[-1] if server.callers else server.take()
@@ -269,7 +269,7 @@ def test_that_both_sides_have_left_is_no_trouble(
             talk.socket.close()
             caller.say(b"ZZ\r\n")
 
-        stage.running.call(together())
+        stage.call(together())
         stage.rest()
 
     assert [one for one in caplog.records if one.levelname == "ERROR"] == []

@@ -30,7 +30,7 @@ class Careless:
     """A gateway that passes on whatever it gets over one connection, and relays one answer."""
 
     def __init__(self, upstream: Any) -> None:
-        self.troubles: list[str] = []
+        self.errors: list[str] = []
         self.upstream = upstream
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]

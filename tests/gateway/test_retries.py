@@ -265,7 +265,7 @@ def test_a_connection_whose_end_comes_together_with_a_request_is_not_used(
             caller.line.close()
             talk.socket.sendall(request(method, b"body"))
 
-        stage.running.call(together())
+        stage.call(together())
         taken(servers[0], b"body").say(FINE)
 
         assert answered(talk).status == 200

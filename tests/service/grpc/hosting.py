@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-import threading
-from collections.abc import Coroutine
 from types import SimpleNamespace
-from typing import Any, TypeVar
+from typing import Any
 
 from headgate.service.grpc.call import Call
 from headgate.service.grpc.channel import Channel
@@ -19,8 +17,7 @@ from headgate.service.hall import Hall
 from headgate.wire.house import House
 from headgate.wire.pipe import Pipe
 from headgate.wire.wheel import Wheel
-
-T = TypeVar("T")
+from tests.loop_thread import LoopThread
 
 MILLION = 1_000_000
 # The service's methods.
@@ -163,7 +160,7 @@ class Place:
         self.hall.sweep(self.house.now)
 
 
-class Host:
+class Host(LoopThread):
     """A place that is listened for, in a thread of its own, over pipes or the loop's transports.
 
         with Host() as host:
@@ -184,41 +181,18 @@ class Host:
         self.place = place or Place()
         self.piped = piped
         self.context: ssl.SSLContext | None = context
-        self.loop = loop or asyncio.new_event_loop()
+        super().__init__("grpc", loop or asyncio.new_event_loop())
         self.channels: list[Channel] = []
-        self.troubles: list[str] = []
-
-    def __enter__(self) -> Host:
-        self.loop.set_exception_handler(lambda _, said: self.troubles.append(repr(said)))
-        self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
-        self.thread.start()
         self.call(self.open())
-        return self
 
-    def __exit__(self, kind: object, *_: object) -> None:
-        self.call(self.close())
-        self.loop.call_soon_threadsafe(self.loop.stop)
-        self.thread.join()
-        self.loop.close()
+    def __exit__(self, kind: object, *rest: object) -> None:
+        super().__exit__(kind, *rest)
         if kind is None:
-            assert not self.troubles
             assert all(clean(one) and not one.tasks for one in self.channels)
 
     @property
     def address(self) -> str:
         return f"127.0.0.1:{self.number}"
-
-    def call(self, errand: Coroutine[Any, Any, T]) -> T:
-        """Do something where the service lives."""
-        return asyncio.run_coroutine_threadsafe(errand, self.loop).result(20)
-
-    def do(self, deed: Any, *given: Any) -> Any:
-        """Call something where the service lives."""
-
-        async def errand() -> Any:
-            return deed(*given)
-
-        return self.call(errand())
 
     async def open(self) -> None:
         self.server: Any = None
@@ -241,7 +215,7 @@ class Host:
         line.setblocking(False)
         Pipe(self.wheel, line, self.make())
 
-    async def close(self) -> None:
+    async def shut_down(self) -> None:
         if self.piped:
             self.loop.remove_reader(self.line)
             self.line.close()
@@ -252,8 +226,6 @@ class Host:
             await asyncio.sleep(0)
         if self.piped:
             self.wheel.close()
-        for task in asyncio.all_tasks() - {asyncio.current_task()}:
-            task.cancel()
 
 
 def clean(channel: Channel) -> bool:

@@ -104,7 +104,7 @@ def test_a_thousand_calls_at_once(host: Host, channel: grpc.Channel) -> None:
         for place, one in enumerate(waiting):
             one.set_result(b"%d" % place)
 
-    host.do(answer)
+    host.run(answer)
     assert sorted(int(one.result()) for one in calls) == [*range(1000)]
 
 
@@ -181,7 +181,7 @@ def test_health_is_told_and_watched(host: Host, channel: grpc.Channel) -> None:
     watching = channel.unary_stream(WATCH)(b"", timeout=LONG)
     assert next(watching) == b"\x08\x01"
     host.place.ready = False
-    host.do(host.place.health.look)
+    host.run(host.place.health.look)
     assert next(watching) == b"\x08\x02"
     host.place.ready = True
     watching.cancel()
@@ -247,8 +247,8 @@ def test_a_service_that_leaves_takes_no_answer_with_it() -> None:
         call = channel.unary_unary(NEVER).future(b"", timeout=LONG)
         until(lambda: waiting, "the call", LONG)
         (made,) = host.channels
-        host.do(made.retire)
-        host.do(lambda: waiting[0].set_result(b"done"))
+        host.run(made.retire)
+        host.run(lambda: waiting[0].set_result(b"done"))
         assert call.result() == b"done"
         until(lambda: made.lost, "the client to leave", LONG)
         # Whoever calls again comes again.

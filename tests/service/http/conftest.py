@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.service.http.staging import API, TRUST, Stage, plan
+from tests.service.http.staging import API, TRUST, plan
+from tests.service.http.staging import HttpServiceHost as Stage
 
 EXPORT = {"name": "export", "key": "header.x-user", "concurrent": 5,
           "match": {"path": "/export"}}  # fmt: skip

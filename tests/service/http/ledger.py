@@ -14,7 +14,7 @@ from tests.service.spelling import spelled
 if TYPE_CHECKING:
     from headgate import Limit
     from tests.gateway.talking import Answer, Talk
-    from tests.service.http.staging import Stage
+    from tests.service.http.staging import HttpServiceHost as Stage
 
 VERDICT = {True: 200, False: 429}
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.service.http.staging import API, TRUST, Stage, plan, posted, problem, told
+from tests.service.http.staging import API, TRUST, plan, posted, problem, told
+from tests.service.http.staging import HttpServiceHost as Stage
 
 FRESH = {
     "allowed": True, "limit": 100, "remaining": 100, "retry_after": 0.0, "reset_after": 0.0,

@@ -9,7 +9,8 @@ import pytest
 import yaml
 
 from tests.service.http.fronts import DEPLOY
-from tests.service.http.staging import TRUST, Stage, asked, plan, problem, told
+from tests.service.http.staging import TRUST, asked, plan, problem, told
+from tests.service.http.staging import HttpServiceHost as Stage
 
 CLIENT = {"name": "api", "key": "client.ip", "limit": "2/min"}
 ME = {"trusted_proxies": ["127.0.0.1"]}

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.service.http.staging import API, Stage, plan, problem, told
+from tests.service.http.staging import API, plan, problem, told
+from tests.service.http.staging import HttpServiceHost as Stage
 from tests.service.http.test_auth import CLIENT, ME, NGINX
 
 SHOP, BILLING, PROXY = "shop-shop-shop-shop", "bill-bill-bill-bill", "proxy-proxy-proxy-proxy"

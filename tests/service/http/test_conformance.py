@@ -10,7 +10,8 @@ import pytest
 from headgate.testing import Case, cases, verify
 from tests.gateway.talking import Talk
 from tests.service.http.ledger import Asked, rule
-from tests.service.http.staging import Stage, plan
+from tests.service.http.staging import HttpServiceHost as Stage
+from tests.service.http.staging import plan
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,8 @@ from headgate.service.http.api import ROUTES
 from headgate.service.http.document import described
 from tests.gateway.talking import Answer
 from tests.servers.launch import Server
-from tests.service.http.staging import API, Stage, asked, plan, posted, told
+from tests.service.http.staging import API, asked, plan, posted, told
+from tests.service.http.staging import HttpServiceHost as Stage
 
 DOCUMENT = described(ROUTES.routes, "1234")
 # What differs each time stands for itself.

@@ -6,7 +6,8 @@ import pytest
 
 from tests.servers.launch import Server
 from tests.servers.waiting import until
-from tests.service.http.staging import API, Stage, asked, plan, posted, told
+from tests.service.http.staging import API, asked, plan, posted, told
+from tests.service.http.staging import HttpServiceHost as Stage
 from tests.service.http.test_auth import CLIENT, ME, NGINX
 
 A = {"rule": "api", "key": "a"}

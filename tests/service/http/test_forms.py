@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from headgate.service.http.forms import BATCH, Take, Twice, fill, parse, unique
 from headgate.service.http.saying import Trouble
-from tests.service.http.staging import Stage, problem, told
+from tests.service.http.staging import HttpServiceHost as Stage
+from tests.service.http.staging import problem, told
 
 KEY = "is a text such as user:42, not"
 RULE = 'lacks "rule", which is the name of a rule, a text such as api'

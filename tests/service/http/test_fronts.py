@@ -17,7 +17,8 @@ from tests.servers.caddy import caddy
 from tests.servers.fixtures import running
 from tests.servers.process import ServerProcess
 from tests.service.http.fronts import front
-from tests.service.http.staging import Stage, asked, plan, told
+from tests.service.http.staging import HttpServiceHost as Stage
+from tests.service.http.staging import asked, plan, told
 
 KINDS = ("nginx", "caddy")
 # Who connects from another address of this machine is no proxy that is believed.
@@ -72,17 +73,13 @@ class Scene:
 
     def change(self, limit: dict[str, Any]) -> None:
         """Have the service go by another limit."""
-
-        async def errand() -> None:
-            self.stage.hall.keeper.change(ruled(limit))
-
-        self.stage.call(errand())
+        self.stage.change(ruled(limit))
 
     def die(self) -> None:
         """Have the service refuse connections from now on."""
-        self.stage.call(self.hang_up())
+        self.stage.run(self.hang_up)
 
-    async def hang_up(self) -> None:
+    def hang_up(self) -> None:
         self.stage.listener.close()
         self.stage.line.close()
         self.stage.hall.close()

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from headgate.rules.model.port import Port
 from headgate.service.http.reception import receive
 from tests.gateway.talking import Talk, single, split, whole
-from tests.service.http.staging import Stage, asked, posted, problem, told
+from tests.service.http.staging import HttpServiceHost as Stage
+from tests.service.http.staging import asked, posted, problem, told
 
 Cut = Callable[[bytes], list[bytes]]
 
@@ -164,7 +165,7 @@ def test_whatever_is_sent_others_are_served(stage: Stage, parts: list[bytes]) ->
         talk.finish()
 
     assert stage.get("/health").status == 200
-    assert not stage.troubles
+    assert not stage.errors
 
 
 def test_who_never_comes_to_the_end_of_a_head_is_told_so(stage: Stage) -> None:
@@ -307,4 +308,4 @@ def test_over_a_transport_of_the_loop_it_is_the_same(stage: Stage) -> None:
         assert [answer.status for answer in answers] == [200, 200, 200, 400]
         assert talk.finish() == b""
     stage.call(close(server))
-    assert not stage.troubles
+    assert not stage.errors

@@ -10,7 +10,7 @@ import pytest
 
 from tests.servers.binaries import program
 from tests.servers.fixtures import running
-from tests.service.resp.staging import Stage
+from tests.service.resp.staging import RespServiceHost as Stage
 
 
 @pytest.fixture

@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 from tests.servers.launch import Server
 from tests.servers.proxy import Proxy
 from tests.servers.resp import encode
-from tests.service.resp.staging import Stage, Talk, plan
+from tests.service.resp.staging import RespServiceHost as Stage
+from tests.service.resp.staging import Talk, plan
 
 TAKE = encode("HG.TAKE", "api", "k")
 WORDS = ["HG.TAKE", "HG.OPEN", "HG.ASK", "HG.LEND", "HG.BEAT", "HG.RESERVE", "HG.HOLD",

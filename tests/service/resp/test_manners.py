@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from tests.servers.resp import Refusal, encode
-from tests.service.resp.staging import Stage, known, plan
+from tests.service.resp.staging import RespServiceHost as Stage
+from tests.service.resp.staging import known, plan
 
 TOKEN = "a-token-of-sixteen"
 CALLERS = {"shop": known(TOKEN), "desk": known("another-token-123", rules=("api",))}

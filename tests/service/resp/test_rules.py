@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.service.resp.staging import Stage, plan
+from tests.service.resp.staging import RespServiceHost as Stage
+from tests.service.resp.staging import plan
 
 STEP = 12_000_000
 ROOM = {"name": "room", "key": "client.ip", "concurrent": 2}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.service.resp.staging import Stage
+from tests.service.resp.staging import RespServiceHost as Stage
 
 CELL, CRAB = "CL.THROTTLE", "THROTTLE"
 

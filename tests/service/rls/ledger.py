@@ -67,7 +67,7 @@ class Edge:
     def open(self, name: str, limits: tuple[Limit, ...]) -> None:
         """Go by a file that has these limits, for descriptors with an entry of that name."""
         descriptor = {"key": name, "rate_limit": {"limit": spelled(limits)}}
-        self.host.do(self.desk.change, json.dumps({"domain": DOMAIN, "descriptors": [descriptor]}))
+        self.host.run(self.desk.change, json.dumps({"domain": DOMAIN, "descriptors": [descriptor]}))
 
     def ask(self, *descriptors: Any, hits: int = 0) -> Told:
         """What is answered to a call about one descriptor."""
@@ -103,7 +103,7 @@ class Keys:
         if carried(row):
             return self.ask(row), expected(row, self.limits)
         _, key = self.ratelimit.find(DOMAIN, [(self.name, row.key)])
-        found = self.edge.host.do(act, row._replace(key=key), self.behind, self.limits)
+        found = self.edge.host.run(act, row._replace(key=key), self.behind, self.limits)
         if found is not None and row.answer is not None and row.answer.rule is None:
             found = found._replace(rule=None)
         return found, row.answer

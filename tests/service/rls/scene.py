@@ -6,18 +6,17 @@ nothing, and the quota service.
 
 from __future__ import annotations
 
-import asyncio
 import socket
 from contextlib import ExitStack, closing
 from http.client import HTTPConnection
 from pathlib import Path
-from threading import Thread
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from headgate import ManualClock
 from headgate.rules.model.port import Port as Terms
 from headgate.rules.model.rules import Rules
 from headgate.service.service import Service
+from tests.loop_thread import LoopThread
 from tests.servers.asgi import Uvicorn
 from tests.servers.envoy import Door, Envoy, header, limits, quota
 from tests.servers.ports import Port
@@ -73,7 +72,6 @@ class Scene:
         self.clock = ManualClock(NOON)
         self.line = socket.create_server(("127.0.0.1", 0))
         self.line.setblocking(False)
-        self.loop = asyncio.new_event_loop()
         self.stack = ExitStack()
         self.write(FILE)
 
@@ -87,13 +85,9 @@ class Scene:
                 "dead": dead.number,
                 "mute": mute.getsockname()[1],
             }
-            thread = Thread(target=self.loop.run_forever, daemon=True)
-            thread.start()
-            stack.callback(self.loop.close)
-            stack.callback(thread.join)
-            stack.callback(self.loop.call_soon_threadsafe, self.loop.stop)
-            self.service = self.call(self.begin())
-            stack.callback(lambda: self.call(self.service.close()))
+            self.thread = stack.enter_context(LoopThread("service"))
+            self.service = self.thread.call(self.begin())
+            stack.callback(lambda: self.thread.call(self.service.close()))
             self.envoy = Envoy(doors(), {"upstream": upstream.port}, services)
             stack.enter_context(self.envoy)
             self.stack = stack.pop_all()
@@ -120,25 +114,17 @@ class Scene:
 
     def change(self) -> None:
         """Have the service go by what is written now."""
-
-        async def errand() -> None:
-            self.service.change(self.rules())
-
-        self.call(errand())
+        self.thread.run(self.service.change, self.rules())
 
     def sleep(self) -> None:
         """Go on at the beginning of the next day."""
 
-        async def errand() -> None:
+        def errand() -> None:
             self.clock.set((self.clock.now() // DAY + 1) * DAY / 1e6)
             # What was there before is a day old at once, and not in the middle of what comes.
             self.service._tick()
 
-        self.call(errand())
-
-    def call(self, errand: Any) -> Any:
-        """Do something where the service lives."""
-        return asyncio.run_coroutine_threadsafe(errand, self.loop).result(20)
+        self.thread.run(errand)
 
     def get(self, path: str, door: str = "main", **headers: str) -> Reply:
         """Ask the upstream by way of Envoy."""

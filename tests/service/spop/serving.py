@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
 from http.client import HTTPConnection
 from pathlib import Path
-from threading import Thread
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from headgate import ManualClock
 from headgate.rules.model.port import Port as Terms
 from headgate.service.listening import Listener
 from headgate.wire.berth import bind
 from headgate.wire.wheel import Wheel
-from tests.gateway.running import make, tidy
+from tests.loop_thread import LoopThread
 from tests.servers.haproxy import Haproxy
 from tests.servers.proxy import Proxy
 from tests.servers.waiting import until
 from tests.service.spop.speaking import hall
-
-T = TypeVar("T")
 
 DEPLOY = Path(__file__).parents[3] / "deploy" / "haproxy"
 # A server behind it, by the same process, that tells what it was asked.
@@ -50,23 +45,12 @@ rules:
 """
 
 
-class Serving:
-    """An agent by these rules, until it is killed."""
+class Serving(LoopThread):
+    """An agent by these rules, until it is closed."""
 
     def __init__(self, rules: str = RULES, tls: dict[str, str] | None = None) -> None:
-        self.troubles: list[str] = []
-        self.loop = make()
-        self.loop.set_exception_handler(lambda _, said: self.troubles.append(str(said)))
-        self.thread = Thread(target=self.loop.run_forever, name="agent", daemon=True)
-        self.thread.start()
+        super().__init__("agent")
         self.call(self.begin(rules, tls))
-
-    def __enter__(self) -> Serving:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.kill()
-        assert self.troubles == []
 
     async def begin(self, rules: str, tls: dict[str, str] | None) -> None:
         terms = Terms("spop://127.0.0.1:0", tls=tls)
@@ -78,31 +62,13 @@ class Serving:
 
     def retire(self) -> None:
         """Take leave, as a service does that is told to end."""
-        self.do(self.listener.close)
-        self.do(self.hall.retire)
+        self.run(self.listener.close)
+        self.run(self.hall.retire)
 
-    def kill(self) -> None:
-        """Be gone, without a word; a second time does nothing."""
-        if self.loop.is_closed():
-            return
-        self.do(self.listener.close)
-        self.do(self.hall.close)
-        self.do(self.wheel.close)
-        self.call(tidy())
-        self.loop.call_soon_threadsafe(self.loop.stop)
-        self.thread.join()
-        self.loop.close()
-
-    def do(self, act: Callable[[], T]) -> T:
-        """Do something where it lives."""
-
-        async def errand() -> T:
-            return act()
-
-        return self.call(errand())
-
-    def call(self, errand: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(errand, self.loop).result(20)
+    async def shut_down(self) -> None:
+        self.listener.close()
+        self.hall.close()
+        self.wheel.close()
 
 
 class Answer(NamedTuple):

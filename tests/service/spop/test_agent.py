@@ -415,7 +415,7 @@ def test_what_has_come_is_answered_before_it_takes_leave() -> None:
     ):
         line.sendall(GREETING)
         line.recv(len(WELCOME), socket.MSG_WAITALL)
-        serving.do(leave)
+        serving.run(leave)
 
         said = heard(b"".join(iter(lambda: line.recv(65_536), b"")))
 

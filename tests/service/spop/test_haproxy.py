@@ -140,7 +140,7 @@ def test_it_asks_over_tls(stand: Stand, notary: Notary) -> None:
 def test_while_the_agent_is_gone_everybody_goes_in(stand: Stand) -> None:
     front = stand(WATCHFUL)
     assert front.statuses("/api/", 4) == [200] * 3 + [429]
-    front.serving.kill()
+    front.serving.close()
     front.missed()
 
     assert front.statuses("/api/", 2) == [200] * 2
@@ -154,7 +154,7 @@ def test_where_that_is_wanted_nobody_goes_in_while_the_agent_is_gone(stand: Stan
     front = stand({**SHUT, **WATCHFUL})
     assert front.statuses("/api/", 4) == [200] * 3 + [429]
     assert front.ask("/other").status == 200
-    front.serving.kill()
+    front.serving.close()
     front.missed()
 
     answer = front.ask("/other")
@@ -215,7 +215,7 @@ def test_an_agent_that_takes_leave_is_followed_by_the_next(stand: Stand) -> None
     until(lambda: not last.hall.guests, "HAProxy to leave")
 
     assert front.statuses("/api/", 4) == [200] * 3 + [429]
-    last.kill()
+    last.close()
     assert front.ask("/api/").status == 429
 
 
@@ -223,6 +223,6 @@ def test_other_rules_hold_from_the_next_request_on(front: Front) -> None:
     assert front.ask("/other").status == 200
 
     rules = Rules.read("version: 1\nrules: [{name: shut, deny: {status: 403}}]")
-    front.serving.do(lambda: front.serving.hall.keeper.change(rules))
+    front.serving.run(lambda: front.serving.hall.keeper.change(rules))
 
     assert front.ask("/other").status == 403

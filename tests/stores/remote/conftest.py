@@ -11,7 +11,7 @@ import pytest
 from tests.servers.fixtures import running
 from tests.servers.keeper import keeper
 from tests.servers.secure import certificates
-from tests.service.resp.staging import Stage
+from tests.service.resp.staging import RespServiceHost as Stage
 
 
 @pytest.fixture(scope="module")

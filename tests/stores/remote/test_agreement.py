@@ -11,7 +11,7 @@ from headgate.stores.flat.table import Table
 from headgate.stores.store import FAR
 from tests.conformance.bare import BEGIN, SECOND, Act
 from tests.conformance.limits import LIMITS
-from tests.service.resp.staging import Stage
+from tests.service.resp.staging import RespServiceHost as Stage
 from tests.stores.redis.callers import COLOURS
 from tests.stores.redis.traces import Actor, agree, booking, onward
 from tests.stores.remote.callers import Remote

@@ -8,7 +8,7 @@ import pytest
 
 from headgate.testing import Case, cases, verify
 from tests.conformance.engines import DISTANT
-from tests.service.resp.staging import Stage
+from tests.service.resp.staging import RespServiceHost as Stage
 from tests.stores.redis.callers import COLOURS
 from tests.stores.remote.callers import Remote
 

@@ -17,7 +17,7 @@ from tests.faults.impostor import Impostor
 from tests.faults.test_nonsense import NONSENSE
 from tests.servers.ports import Port
 from tests.servers.proxy import Proxy
-from tests.service.resp.staging import Stage
+from tests.service.resp.staging import RespServiceHost as Stage
 
 COLOURS = ["sync", "async"]
 # An answer within the budget is not late on a busy machine, one beyond it is never there.

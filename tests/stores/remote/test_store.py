@@ -25,7 +25,8 @@ from headgate.rules import AsyncGatekeeper, Gatekeeper, Request, Rules
 from headgate.service.resp import asked
 from headgate.stores.remote.store import RemoteStore
 from tests.servers.launch import Server
-from tests.service.resp.staging import Stage, known, plan
+from tests.service.resp.staging import RespServiceHost as Stage
+from tests.service.resp.staging import known, plan
 from tests.stores.redis.callers import COLOURS
 from tests.stores.remote.callers import Remote
 
