@@ -1,11 +1,13 @@
-"""Rules switched off and counts forgotten, through the gatekeeper of each framework."""
+"""Switching rules off and resetting counts, through the gatekeeper of each framework."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
+from typing import Any, NamedTuple
 
 import pytest
 from django.http import HttpResponse
@@ -25,143 +27,128 @@ from tests.adapters.asgi.calls import call
 from tests.adapters.django.site import project, statuses
 
 RULES = Rules([Rule("front", match={"path": "/front"}, limit="1/min")])
-PATHS = ("/front", "/view")
-WAYS = pytest.mark.parametrize("way", ["wsgi", "asgi"])
+# The first is limited by a rule, the second by the view, the third by the view in its own store.
+PATHS = ("/front", "/view", "/apart")
+
+
+class Application(NamedTuple):
+    """An application whose paths admit one request a minute each, and its switch."""
+
+    request_all: Callable[[], list[int]]
+    enable: Callable[[bool], Any]
+    reset: Callable[[], Any]
 
 
 @pytest.fixture(autouse=True)
-def unheard() -> Iterator[None]:
-    """Nobody has heard of a switch yet."""
+def clear_warned() -> Iterator[None]:
+    """The warning about HEADGATE_ENABLED is logged once per process."""
     switch.warn.cache_clear()
     yield
     switch.warn.cache_clear()
 
 
-def flask() -> Flask:
-    """An application with a view behind a rule, and one behind a limit."""
+@contextmanager
+def flask_application() -> Iterator[Application]:
     app = Flask("shop")
     Headgate(app, RULES)
     app.add_url_rule("/front", "front", lambda: "hello")
     app.add_url_rule("/view", "view", limit("1/min")(lambda: "hello"))
-    return app
+
+    def request_all() -> list[int]:
+        return [app.test_client().get(path).status_code for path in PATHS[:2]]
+
+    yield switched_by_keeper(app.extensions["headgate"].keeper, request_all)
 
 
-def fastapi() -> FastAPI:
-    """The same; one more route counts apart from the others."""
+@contextmanager
+def fastapi_application() -> Iterator[Application]:
     app = FastAPI()
     configure(app, RULES)
+    app.get("/front")(lambda: None)
+    app.get("/view")(limited("1/min")(lambda: None))
+    app.get("/apart")(limited("1/min", store="memory://")(lambda: None))
 
-    @app.get("/front")
-    def front() -> None: ...
+    def request_all() -> list[int]:
+        return [call(app, path).status for path in PATHS]
 
-    @app.get("/view")
-    @limited("1/min")
-    def view() -> None: ...
-
-    @app.get("/apart")
-    @limited("1/min", store="memory://")
-    def apart() -> None: ...
-
-    return app
+    yield switched_by_keeper(app.state.headgate.keeper, request_all)
 
 
 def hello(request: Any) -> HttpResponse:
     return HttpResponse("hello")
 
 
-async def ahello(request: Any) -> HttpResponse:
+async def async_hello(request: Any) -> HttpResponse:
     return HttpResponse("hello")
 
 
-VIEWS = {
-    "wsgi": (path("front", hello), path("view", django_limit("1/min")(hello), name="view")),
-    "asgi": (path("front", ahello), path("view", django_limit("1/min")(ahello), name="view")),
+VIEWS: dict[str, Any] = {"wsgi": hello, "asgi": async_hello}
+
+
+@contextmanager
+def django_application(interface: str) -> Iterator[Application]:
+    view = VIEWS[interface]
+    limited_view = path("view", django_limit("1/min")(view), name="view")
+    with project(path("front", view), limited_view, rules=RULES):
+        yield Application(partial(request_django, interface), enable, reset)
+
+
+@contextmanager
+def django_keeper(interface: str) -> Iterator[Application]:
+    kind: Any = Gatekeeper if interface == "wsgi" else AsyncGatekeeper
+    with django_application(interface) as application:
+        yield switched_by_keeper(desk(kind).keeper, application.request_all)
+
+
+def request_django(interface: str) -> list[int]:
+    return [statuses(interface, path, 1)[0] for path in PATHS[:2]]
+
+
+def switched_by_keeper(keeper: Any, request_all: Callable[[], list[int]]) -> Application:
+    def reset_keeper() -> None:
+        work = keeper.reset()
+        if work is not None:
+            asyncio.run(work)
+
+    return Application(request_all, partial(setattr, keeper, "enabled"), reset_keeper)
+
+
+APPLICATIONS: dict[str, Callable[[], AbstractContextManager[Application]]] = {
+    "flask": flask_application,
+    "fastapi": fastapi_application,
+    "django-wsgi": partial(django_application, "wsgi"),
+    "django-asgi": partial(django_application, "asgi"),
+    "django-wsgi-keeper": partial(django_keeper, "wsgi"),
+    "django-asgi-keeper": partial(django_keeper, "asgi"),
 }
 
 
-def asked(app: Flask) -> list[int]:
-    return [app.test_client().get(path).status_code for path in PATHS]
+@pytest.mark.parametrize("name", APPLICATIONS)
+def test_disabled_keeper_admits_all_and_reset_forgets_counts(name: str) -> None:
+    with APPLICATIONS[name]() as application:
+        found = [application.request_all() for _ in range(2)]
+        application.enable(False)
+        found += [application.request_all() for _ in range(2)]
+        application.enable(True)
+        found.append(application.request_all())
+        application.reset()
+        found += [application.request_all() for _ in range(2)]
+
+    admitted, denied = ([status] * len(found[0]) for status in (200, 429))
+    assert found == [admitted, denied, admitted, admitted, denied, admitted, denied]
 
 
-def called(app: FastAPI) -> list[int]:
-    return [call(app, path).status for path in (*PATHS, "/apart")]
-
-
-def visited(way: str) -> list[int]:
-    return [statuses(way, path, 1)[0] for path in PATHS]
-
-
-def test_flask_is_switched_and_reset() -> None:
-    app = flask()
-    keeper = app.extensions["headgate"].keeper
-    found = [asked(app), asked(app)]
-    keeper.enabled = False
-    found += [asked(app), asked(app)]
-    keeper.enabled = True
-    found.append(asked(app))
-    keeper.reset()
-
-    no, yes = [429, 429], [200, 200]
-    assert [*found, asked(app), asked(app)] == [yes, no, yes, yes, no, yes, no]
-
-
-def test_fastapi_is_switched_and_reset() -> None:
-    app = fastapi()
-    keeper = app.state.headgate.keeper
-    found = [called(app), called(app)]
-    keeper.enabled = False
-    found += [called(app), called(app)]
-    keeper.enabled = True
-    found.append(called(app))
-    asyncio.run(keeper.reset())
-
-    no, yes = [429] * 3, [200] * 3
-    assert [*found, called(app), called(app)] == [yes, no, yes, yes, no, yes, no]
-
-
-@WAYS
-def test_django_is_switched_and_reset(way: str) -> None:
-    with project(*VIEWS[way], rules=RULES):
-        found = [visited(way), visited(way)]
-        enable(False)
-        found += [visited(way), visited(way)]
-        enable(True)
-        found.append(visited(way))
-        reset()
-        found += [visited(way), visited(way)]
-
-    no, yes = [429, 429], [200, 200]
-    assert found == [yes, no, yes, yes, no, yes, no]
-
-
-@WAYS
-def test_each_keeper_of_django_can_be_reached(way: str) -> None:
-    with project(*VIEWS[way], rules=RULES):
-        visited(way)
-        keeper: Any = desk(Gatekeeper if way == "wsgi" else AsyncGatekeeper).keeper
-        found = [visited(way)]
-        keeper.enabled = False
-        found.append(visited(way))
-        keeper.enabled = True
-        answer = keeper.reset()
-        if answer is not None:
-            asyncio.run(answer)
-        found.append(visited(way))
-
-    assert found == [[429, 429], [200, 200], [200, 200]]
-
-
-def test_the_environment_switches_all_of_them_off(
+def test_environment_disables_all_frameworks_and_warns_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("HEADGATE_ENABLED", "0")
     caplog.set_level(logging.WARNING, "headgate")
-    app, other = flask(), fastapi()
-    with project(*VIEWS["wsgi"], rules=RULES):
-        found = [asked(app), asked(app), called(other), called(other), visited("wsgi")]
-        found.append(visited("wsgi"))
+    found = []
+    for name in ("flask", "fastapi", "django-wsgi"):
+        with APPLICATIONS[name]() as application:
+            found += [*application.request_all(), *application.request_all()]
 
-    assert {status for each in found for status in each} == {200}
+    assert set(found) == {200}
     assert [one.getMessage() for one in caplog.records if one.name == "headgate"] == [
         "HEADGATE_ENABLED=0: no rule is asked, and every request is let in"
     ]
