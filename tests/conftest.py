@@ -17,7 +17,12 @@ from headgate import ManualClock
 if TYPE_CHECKING:
     from tests.servers.locked import Notary
 
-pytest_plugins = ["tests.servers.fixtures", "tests.lulls", "tests.encore", "tests.faults.report"]
+pytest_plugins = [
+    "tests.servers.fixtures",
+    "tests.stalls",
+    "tests.stall_replay",
+    "tests.faults.report",
+]
 
 FORM = "compiled" if headgate.COMPILED else "interpreted"
 WANTED = os.environ.get("HEADGATE_FORM", FORM)

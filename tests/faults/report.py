@@ -1,7 +1,7 @@
 """How long checks took under faults, summed up at the end, and what of it was the machine's doing.
 
 The machine is not ours alone, so nothing is asserted. A check that took too long, in a time at
-which a mere sleeper (tests/lulls.py) was woken too late by as much, would have been late whatever
+which a mere sleeper (tests/stalls.py) was woken too late by as much, would have been late whatever
 it did.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.faults.caller import BUDGET
-from tests.lulls import Span, longest, tell
+from tests.stalls import Span, measure_stall, use_short_naps, use_usual_naps
 
 # Every check is to be over within its budget and so many seconds.
 GRACE = 0.01
@@ -27,14 +27,14 @@ def pytest_runtest_logstart(nodeid: str) -> None:
     """Have the sleepers woken where one of these tests begins."""
     if nodeid.startswith(HERE):
         running.add(nodeid)
-        tell(b"+")
+        use_short_naps()
 
 
 def pytest_runtest_logfinish(nodeid: str) -> None:
     """Let them rest while others run: to wake a thousand times a second takes time of theirs."""
     running.discard(nodeid)
     if nodeid.startswith(HERE) and not running:
-        tell(b"-")
+        use_usual_naps()
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
@@ -51,7 +51,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     total = len(checks)
     if not total:
         return
-    guilty = [over(span) for span in late if over(span) > longest(span)]
+    guilty = [over(span) for span in late if over(span) > measure_stall(span)]
     terminalreporter.write_line(
         f"fault checks: {total - len(late):,} of {total:,} within {BUDGET + GRACE:g} s; of the "
         f"{len(late)} others {len(late) - len(guilty)} were no later than a mere sleeper then, "
