@@ -178,8 +178,8 @@ def test_shadow_and_rollout_are_told_apart_from_refusals(tmp_path: Path) -> None
 
 
 @pytest.mark.soak
-def test_two_million_lines_are_judged_to_the_last_request(tmp_path: Path) -> None:
-    asks = [*traffic(2_000_000, seed=7, rate=2000.0, clients=5000)]
+def test_half_a_million_lines_are_judged_to_the_last_request(tmp_path: Path) -> None:
+    asks = [*traffic(500_000, seed=7, rate=2000.0, clients=5000)]
     log = written(tmp_path / "a.log.gz", asks)
 
     report = run([log], "rules: [{name: one, key: client.ip, limit: 5/s burst 20}]")
@@ -187,7 +187,7 @@ def test_two_million_lines_are_judged_to_the_last_request(tmp_path: Path) -> Non
     refused, clients = judged(asks, "5/s burst 20")
     told = report["rules"]["rules"][0]
     assert (told["asked"], told["refused"], told["keys_refused"]) == (
-        2_000_000,
+        500_000,
         refused,
         len(clients),
     )

@@ -6,6 +6,7 @@ import json
 import os
 import queue
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ def limited(limit: str) -> str:
     return spelled({**API, "limit": limit})
 
 
+@cache
 def version(text: str) -> str:
     """What the rules of a text are called."""
     return Rules.read(text, "json").digest

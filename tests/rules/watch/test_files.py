@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -334,6 +335,7 @@ def test_what_is_in_force_is_always_the_last_good_file_that_was_seen(
         assert bool(desk.watcher.status.problems) is not valid(now)
 
 
+@cache
 def valid(text: str) -> bool:
     try:
         Rules.read(text, "json")
