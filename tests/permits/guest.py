@@ -1,7 +1,7 @@
 """A guest: a process of its own that goes in and out as it is told, line by line.
 
-It is run as a program. Each line it reads is a task in JSON, and it answers each with a line,
-unless it is killed.
+It is forked from this program. Each line it reads is a task in JSON, and it answers each with a
+line, unless it is killed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import headgate
 from headgate.permits.shared.permits import SharedPermits
-from tests.stores.obey import obey
+from tests.stores.obey import serve
 
 # What the book says: how many are inside now, how many were at most, and how often one was.
 NOW, MOST, VISITS = range(3)
@@ -100,4 +100,4 @@ class Guest:
 
 
 if __name__ == "__main__":
-    obey(Guest())
+    serve(Guest)

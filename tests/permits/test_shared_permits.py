@@ -26,7 +26,7 @@ from tests.stores.stepping import end, fork
 
 GUEST = Path(__file__).with_name("guest.py")
 HANDS = 4
-KILLS = 4
+KILLS = 3
 LIMIT = 3
 
 
@@ -238,7 +238,7 @@ def test_what_a_killed_process_held_can_be_had_at_once(tmp_path: Path) -> None:
 
         # Dead, but nobody has asked how it ended: the kernel still lists it.
         first.kill()
-        os.waitid(os.P_PID, first.pid, os.WEXITED | os.WNOWAIT)
+        first.await_end()
         inside = (permits.inside("a"), permits.inside("b"))
         had = (free(permits, "a"), free(permits, "b"))
 
@@ -324,7 +324,7 @@ def test_whoever_is_killed_in_the_middle_of_traffic_leaves_no_place_taken(
             assert crew.busy(guest)
             os.sched_yield()
 
-    with Crew(HANDS, GUEST, reserve=KILLS) as crew:
+    with Crew(HANDS, GUEST) as crew:
         for guest in crew.hands:
             put(crew, guest)
         for number in range(KILLS * scale):

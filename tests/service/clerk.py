@@ -10,7 +10,7 @@ from headgate.rules import AsyncGatekeeper, Rule, Rules
 from headgate.service.stamp import BadTicket
 from headgate.service.teller import Teller
 from tests.service.counters import SECRET
-from tests.stores.obey import obey
+from tests.stores.obey import serve
 
 
 class Clerk:
@@ -72,4 +72,4 @@ class Clerk:
 
 
 if __name__ == "__main__":
-    obey(Clerk())
+    serve(Clerk)

@@ -1,7 +1,7 @@
 """A hand: a process of its own that opens a shared limiter and does as it is told, line by line.
 
-It is run as a program. Each line it reads is a task in JSON, and it answers each with a line,
-unless it is killed. What it was admitted it writes down itself, where that outlives it.
+It is forked from this program. Each line it reads is a task in JSON, and it answers each with a
+line, unless it is killed. What it was admitted it writes down itself, where that outlives it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import headgate
 from headgate.stores.shared.store import SharedStore
-from tests.stores.obey import obey
+from tests.stores.obey import serve
 
 
 class Hand:
@@ -81,4 +81,4 @@ class Hand:
 
 
 if __name__ == "__main__":
-    obey(Hand())
+    serve(Hand)

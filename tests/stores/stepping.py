@@ -13,6 +13,7 @@ import signal
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from typing import Any
 
 import pytest
@@ -97,10 +98,16 @@ def resume(child: int) -> None:
 
 
 def trace(request: int, child: int) -> int:
+    return int(ptrace()(request, child, None, None))
+
+
+@cache
+def ptrace() -> Callable[..., int]:
+    """The system call, looked up once: it is called for every instruction."""
     call = ctypes.CDLL(None).ptrace
     call.restype = ctypes.c_long
     call.argtypes = [ctypes.c_long, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
-    return int(call(request, child, None, None))
+    return call
 
 
 def fork(work: Callable[[], object]) -> int:

@@ -22,7 +22,7 @@ from headgate.stores.shared.store import SharedStore
 from tests.stores.crew import Crew
 
 HANDS = 4
-KILLS = 8
+KILLS = 4
 NOW = 1_800_000_000_000_000
 SECOND = 1_000_000
 KEYS = [f"key:{number}" for number in range(16)]
@@ -52,7 +52,7 @@ class Massacre:
 
     def run(self, kills: int) -> None:
         """Kill one hand after another, whichever, as soon as the one before it is replaced."""
-        with Crew(HANDS, reserve=KILLS) as crew:
+        with Crew(HANDS) as crew:
             for hand in crew.hands:
                 self.put(crew, hand)
             for _ in range(kills):
