@@ -94,7 +94,7 @@ def wait_or_never(decision: Decision) -> int:
 
 every = pytest.mark.parametrize("kind", EVERY)
 # Each kind has its own examples, so that there are enough of them with fewer for each.
-modest = settings(max_examples=settings().max_examples // 5)
+modest = settings(max_examples=max(2, settings().max_examples // 8))
 
 
 @every

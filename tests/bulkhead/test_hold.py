@@ -102,6 +102,8 @@ def test_a_generator_that_is_closed_in_the_middle_gives_its_place_back() -> None
 
 
 def test_a_slot_that_is_lost_gives_its_place_back(caplog: pytest.LogCaptureFixture) -> None:
+    # What there was before the test would be looked through as well.
+    gc.freeze()
     bulkhead = Bulkhead(1)
 
     def die() -> None:

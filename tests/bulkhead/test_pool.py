@@ -206,6 +206,8 @@ def test_calls_that_were_given_up_leave_nothing_behind_while_the_threads_hang(ha
     class Load:
         """What a call carries."""
 
+    # What there was before the test would be looked through as well.
+    gc.freeze()
     loads: list[weakref.ref[Load]] = []
 
     def carry(load: Load) -> Callable[[], object]:
@@ -437,6 +439,8 @@ def test_threads_that_have_nothing_to_do_end_and_new_ones_come(
 def test_a_pool_that_nobody_has_any_more_goes_with_its_threads(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    # What there was before the test would be looked through as well.
+    gc.freeze()
     monkeypatch.setattr(headgate.bulkheads.pool, "IDLE", SOON)
     pool = Pool(2, name="lost")
     pool.run(lambda: 1)

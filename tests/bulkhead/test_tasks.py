@@ -218,6 +218,8 @@ def test_threads_and_tasks_stand_in_one_line() -> None:
 
 
 def test_a_place_given_to_a_task_of_a_closed_loop_goes_on_to_the_next() -> None:
+    # What there was before the test would be looked through as well.
+    gc.freeze()
     bulkhead = Bulkhead(1)
     door = bulkhead.take()
     loop = asyncio.new_event_loop()

@@ -64,9 +64,9 @@ TURNS = st.lists(
     min_size=20,
     max_size=120,
 )
-# Real servers are slow beside the steps: a few dozen examples in the short form.
+# Real servers are slow beside the steps: ten examples in the short form.
 EXAMPLES = settings(
-    max_examples=max(25, settings.default.max_examples // 20 if settings.default else 25),
+    max_examples=max(10, settings.default.max_examples // 20 if settings.default else 10),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
@@ -211,7 +211,7 @@ def test_a_refusal_of_one_who_is_alone_is_one_that_the_store_would_give(
 def test_what_is_asked_for_steadily_is_used(
     limit: Limit, processes: int, valkey: Server, scale: int
 ) -> None:
-    seconds = 10.0 * scale
+    seconds = 6.0 * scale
     fleet = Fleet(valkey, limit, processes)
     history = [fleet.take(process) for process in offered(fleet, 120.0, seconds)]
     fleet.close()

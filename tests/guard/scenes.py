@@ -17,6 +17,7 @@ from headgate import (
     LimitExceeded,
     ManualClock,
     Pool,
+    TokenBucket,
     guard,
 )
 
@@ -26,6 +27,7 @@ LAYERS = ["limiter", "bulkhead", "breaker", "timeout", "fallback"]
 TROUBLES = {"breaker": BreakerOpen, "limiter": LimitExceeded, "bulkhead": BulkheadFull}
 ENDS: dict[str, type[Exception]] = {"bad": ValueError, "late": TimeoutError}
 TOKENS = 5
+LIMIT = TokenBucket(f"{TOKENS}/day")
 PLACES = 2
 RESCUED = "rescued"
 
@@ -41,7 +43,7 @@ class Stage:
         self.clock = ManualClock()
         # No wait of any patience would do: the next token comes in an hour or so.
         kind: Any = AsyncLimiter if "Async" in colour else Limiter
-        self.limiter = kind(f"{TOKENS}/day", clock=self.clock)
+        self.limiter = kind(LIMIT, clock=self.clock)
         pooled = "timeout" in layers and colour == "def"
         self.pool = Pool(PLACES) if pooled else None
         self.bulkhead = Bulkhead(PLACES, clock=self.clock)

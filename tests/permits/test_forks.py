@@ -63,7 +63,7 @@ def test_children_enter_and_leave_for_themselves(server: Server, method: str) ->
 
 
 def test_a_child_that_is_forked_while_threads_come_and_go_enters_at_once(
-    server: Server, method: str
+    server: Server, method: str, scale: int
 ) -> None:
     with Holder(server.url, 100, method=method, ttl=0.3) as holder:
         over = threading.Event()
@@ -76,10 +76,10 @@ def test_a_child_that_is_forked_while_threads_come_and_go_enters_at_once(
         for thread in threads:
             thread.start()
         try:
-            told = [together([lambda: holder.enter() is not None])[0] for _ in range(10)]
+            told = [together([lambda: holder.enter() is not None])[0] for _ in range(3 * scale)]
         finally:
             over.set()
             for thread in threads:
                 thread.join()
 
-    assert told == [True] * 10
+    assert told == [True] * 3 * scale

@@ -197,7 +197,7 @@ def test_a_key_is_a_str(tmp_path: Path) -> None:
 
 
 def test_many_threads_of_many_processes_are_never_one_too_many(tmp_path: Path, scale: int) -> None:
-    limit, threads, visits = 5, 8, 60 * scale
+    limit, threads, visits = 5, 8, 25 * scale
     book = tmp_path / "book"
     book.write_bytes(bytes(24))
     with Crew(HANDS, GUEST) as crew:
@@ -245,9 +245,9 @@ def test_what_a_killed_process_held_can_be_had_at_once(tmp_path: Path) -> None:
     assert (inside, had) == ((1, 1), (2, 2))
 
 
-def test_rows_of_the_dead_are_used_again(tmp_path: Path) -> None:
+def test_rows_of_the_dead_are_used_again(tmp_path: Path, scale: int) -> None:
     permits = opened(tmp_path, limit=1)
-    for _ in range(20):
+    for _ in range(6 * scale):
         end(in_child(lambda: permits.enter("a")))
 
     assert free(permits, "a") == 1
@@ -541,7 +541,9 @@ def test_a_child_keeps_its_places_when_its_parent_ends(tmp_path: Path) -> None:
     assert inside == 1
 
 
-def test_a_child_forked_in_the_middle_of_traffic_goes_in_at_once(tmp_path: Path) -> None:
+def test_a_child_forked_in_the_middle_of_traffic_goes_in_at_once(
+    tmp_path: Path, scale: int
+) -> None:
     permits = opened(tmp_path, limit=1000)
     over = threading.Event()
 
@@ -554,14 +556,15 @@ def test_a_child_forked_in_the_middle_of_traffic_goes_in_at_once(tmp_path: Path)
         thread.start()
     try:
         answers = [
-            told(lambda: [permits.enter("child") is not None for _ in range(20)]) for _ in range(10)
+            told(lambda: [permits.enter("child") is not None for _ in range(20)])
+            for _ in range(4 * scale)
         ]
     finally:
         over.set()
         for thread in threads:
             thread.join()
 
-    assert answers == [repr([True] * 20)] * 10
+    assert answers == [repr([True] * 20)] * 4 * scale
     assert [permits.inside(key) for key in ("a", "b", "c", "d", "child")] == [0] * 5
 
 

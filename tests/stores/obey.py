@@ -6,6 +6,7 @@ process that is forked from it begins at once.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -26,6 +27,8 @@ def serve(make: Callable[[], object]) -> None:
     When the other end of the socket is gone, all processes that were forked here are killed.
     """
     os.setpgid(0, 0)
+    # A collection in a child would write to every object, and so copy all memory.
+    gc.freeze()
     with socket.socket(fileno=os.dup(0)) as requests:
         while True:
             request, streams, _, _ = socket.recv_fds(requests, REQUEST_BYTES, 2)

@@ -51,7 +51,9 @@ def test_a_child_begins_where_its_parent_stood_and_goes_its_own_way(clock: Manua
     assert [limiter.peek(key).remaining for key in ("a", "b")] == [6, 10]
 
 
-def test_a_child_forked_in_the_middle_of_traffic_takes_at_once(clock: ManualClock) -> None:
+def test_a_child_forked_in_the_middle_of_traffic_takes_at_once(
+    clock: ManualClock, scale: int
+) -> None:
     limiters = [
         Limiter("1000000/day", clock=clock),
         Limiter("1000000/day", FixedWindow("1000000/day"), clock=clock),
@@ -69,14 +71,14 @@ def test_a_child_forked_in_the_middle_of_traffic_takes_at_once(clock: ManualCloc
     try:
         answers = [
             in_child(lambda: [sum(bool(one.take("child")) for _ in range(100)) for one in limiters])
-            for _ in range(15)
+            for _ in range(5 * scale)
         ]
     finally:
         over.set()
         for thread in threads:
             thread.join()
 
-    assert answers == ["[100, 100]"] * 15
+    assert answers == ["[100, 100]"] * 5 * scale
 
 
 @pytest.mark.skipif(headgate.COMPILED, reason="compiled, there is no lock to hold")

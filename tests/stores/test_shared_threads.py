@@ -14,12 +14,14 @@ import headgate
 from headgate import FixedWindow, SlidingLog, TokenBucket
 from headgate.stores.flat import gate
 from headgate.stores.shared.store import SharedStore
+from tests.conftest import SCALE
 from tests.crowd import hasty, together
 from tests.stores.test_fork import in_child
 
 NOW = 1_800_000_000_000_000
 THREADS = 32
-TAKES = 10_000 if headgate.COMPILED else 200
+CHILDREN = 5 * SCALE
+TAKES = (3_000 if SCALE == 1 else 10_000) if headgate.COMPILED else 200
 
 
 @pytest.fixture(autouse=True)
@@ -85,7 +87,7 @@ def test_threads_go_on_while_the_limits_change(store: SharedStore) -> None:
     threads = [threading.Thread(target=traffic) for _ in range(4)]
     for thread in threads:
         thread.start()
-    for number in range(20):
+    for number in range(5 * SCALE):
         # The same capacity under another name: what is left is carried over as it is.
         ledger.change((TokenBucket("1000000/day", name=f"number {number}"),), NOW, 0)
     over.set()
@@ -121,15 +123,15 @@ def test_children_forked_in_the_middle_of_traffic_take_their_part(store: SharedS
     try:
         answers = [
             in_child(lambda: sum(bool(ledger.take("hot", 1, NOW, 0)) for _ in range(100)))
-            for _ in range(15)
+            for _ in range(CHILDREN)
         ]
     finally:
         over.set()
         for thread in threads:
             thread.join()
 
-    assert answers == ["100"] * 15
-    assert ledger.peek("hot", 0, NOW).remaining == 100_000_000 - sum(counts) - 1500
+    assert answers == ["100"] * CHILDREN
+    assert ledger.peek("hot", 0, NOW).remaining == 100_000_000 - sum(counts) - 100 * CHILDREN
 
 
 def test_a_child_keeps_the_file_in_use_after_its_parent_has_closed_it(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import gc
 import os
 import pickle
@@ -10,10 +11,14 @@ import signal
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
+
+from tests.stores.crew import Crew
 
 # Seconds after which a child that has not answered is taken to hang.
 PATIENCE = 120.0
+WORKER = Path(__file__).with_name("worker.py")
 
 
 class Child(NamedTuple):
@@ -40,6 +45,22 @@ def together(works: Sequence[Callable[[], Any]], collecting: bool = False) -> li
             os.kill(child.number, signal.SIGKILL)
             os.waitpid(child.number, 0)
             os.close(child.pipe)
+    return results(answers)
+
+
+def run_together(works: Sequence[Callable[[], Any]]) -> list[Any]:
+    """The same for calls that can be pickled, in processes that are forked from a small program.
+
+    A fork of the test process copies the page table of everything that was collected.
+    """
+    with Crew(len(works), WORKER) as crew:
+        loads = [{"work": base64.b64encode(pickle.dumps(work)).decode()} for work in works]
+        crew.ask("load", *loads)
+        answers = [pickle.loads(base64.b64decode(answer)) for answer in crew.ask("run")]
+    return results(answers)
+
+
+def results(answers: list[tuple[bool, Any]]) -> list[Any]:
     for failed, answer in answers:
         if failed:
             raise AssertionError(f"a child failed:\n{answer}")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from functools import partial
-from typing import Any, NamedTuple
 
 import pytest
 
@@ -21,20 +20,12 @@ from tests.servers.launch import Server, fields
 from tests.servers.wire import Wire
 from tests.stores.redis.callers import COLOURS, Caller, url
 from tests.stores.redis.conftest import KINDS
-from tests.stores.redis.processes import together
+from tests.stores.redis.processes import run_together
 from tests.stores.redis.records import moment
+from tests.stores.redis.visits import Answer, crowd, seen, visit
 
 PROCESSES = 8
-TASKS = 25
 colours = pytest.mark.parametrize("colour", COLOURS)
-
-
-class Answer(NamedTuple):
-    """What somebody was told about a key."""
-
-    key: str
-    allowed: bool
-    remaining: int
 
 
 # A cluster is nothing to the form either: in both, a fork and all tables are tried on one.
@@ -46,8 +37,8 @@ def way(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def takes(scale: int) -> int:
-    """How many takes each process makes: 500, or 20,000 at length."""
-    return 500 if scale == 1 else 2_000 * scale
+    """How many takes each process makes: 120, or 20,000 at length."""
+    return 120 if scale == 1 else 2_000 * scale
 
 
 @colours
@@ -56,7 +47,7 @@ def test_processes_on_one_hot_key_admit_exactly_the_limit(
 ) -> None:
     limit = TokenBucket("1/h", burst=PROCESSES * takes // 3)
     work = partial(visit, way, colour, (limit,), ["hot"] * takes)
-    history = [answer for told in together([work] * PROCESSES) for answer in told]
+    history = [answer for told in run_together([work] * PROCESSES) for answer in told]
 
     assert len(history) == PROCESSES * takes
     assert left(history) == list(range(limit.burst))
@@ -68,9 +59,10 @@ def test_processes_on_many_cold_keys_admit_exactly_the_limit_of_each(
 ) -> None:
     keys = [f"cold:{number}" for number in range(min(takes, 10_000))]
     # Everybody takes each key as often as everybody else, and begins elsewhere.
-    walks = [(keys[n * 61 :] + keys[: n * 61]) * (takes // len(keys)) for n in range(PROCESSES)]
+    begins = [n * 61 % len(keys) for n in range(PROCESSES)]
+    walks = [(keys[begin:] + keys[:begin]) * (takes // len(keys)) for begin in begins]
     works = [partial(visit, way, colour, (TokenBucket("1/h", burst=3),), walk) for walk in walks]
-    history = [answer for told in together(works) for answer in told]
+    history = [answer for told in run_together(works) for answer in told]
     admitted = Counter(answer.key for answer in history if answer.allowed)
 
     assert len(history) == PROCESSES * takes
@@ -91,7 +83,7 @@ def test_processes_admit_exactly_what_every_algorithm_does(
     server: Server, limits: tuple[Limit, ...]
 ) -> None:
     work = partial(visit, server.url, "sync", limits, ["hot"] * 60)
-    history = [answer for told in together([work] * PROCESSES) for answer in told]
+    history = [answer for told in run_together([work] * PROCESSES) for answer in told]
 
     assert left(history) == list(range(min(limit.limit for limit in limits)))
 
@@ -99,7 +91,7 @@ def test_processes_admit_exactly_what_every_algorithm_does(
 def test_both_colours_together_admit_exactly_the_limit(server: Server) -> None:
     limit = TokenBucket("1/h", burst=500)
     works = [partial(visit, server.url, colour, (limit,), ["hot"] * 200) for colour in COLOURS * 4]
-    history = [answer for told in together(works) for answer in told]
+    history = [answer for told in run_together(works) for answer in told]
 
     assert left(history) == list(range(500))
 
@@ -112,7 +104,7 @@ def test_processes_never_admit_more_than_the_burst_and_the_rate(
     work = partial(visit, server.url, colour, (limit,), ["hot"] * 300)
     with server.wire() as wire:
         begin = moment(wire)
-        history = [answer for told in together([work] * PROCESSES) for answer in told]
+        history = [answer for told in run_together([work] * PROCESSES) for answer in told]
         seconds = (moment(wire) - begin) / 1e6
 
     admitted = sum(answer.allowed for answer in history)
@@ -143,7 +135,7 @@ def test_threads_that_turn_the_page_of_a_calendar_charge_each_key_once(
 ) -> None:
     keys = [f"key:{number}" for number in range(50)]
     with Caller(valkey.url) as caller, hasty():
-        for _ in range(10 * scale):
+        for _ in range(3 * scale):
             limiter = caller.limiter(FixedWindow("1000 per 30day", calendar="month"))
             gathered(lambda number, limiter=limiter: limiter.take_many(keys), 4)
 
@@ -156,32 +148,6 @@ def test_event_loops_of_many_threads_share_one_store(server: Server) -> None:
         told = gathered(lambda number: asyncio.run(crowd(limiter, ["hot"] * 100)), 6)
 
     assert left([answer for answers in told for answer in answers]) == list(range(300))
-
-
-def visit(way: str, colour: str, limits: tuple[Limit, ...], keys: list[str]) -> list[Answer]:
-    """Take each key in turn, as somebody who has just come; in many tasks where there may be."""
-    with Caller(way, colour) as caller:
-        limiter = caller.limiter(*limits, name="exact")
-        if colour == "async":
-            told: list[Answer] = caller.run(crowd, limiter.thing, keys)
-            return told
-        return [seen(limiter, key) for key in keys]
-
-
-async def crowd(limiter: Any, keys: list[str]) -> list[Answer]:
-    """Take the keys in so many tasks that share them."""
-
-    async def task(mine: list[str]) -> list[Answer]:
-        told = [(key, await limiter.take(key)) for key in mine]
-        return [Answer(key, one.allowed, one.remaining) for key, one in told]
-
-    shares = [task(keys[number::TASKS]) for number in range(TASKS)]
-    return [answer for told in await asyncio.gather(*shares) for answer in told]
-
-
-def seen(limiter: Any, key: str) -> Answer:
-    decision = limiter.take(key)
-    return Answer(key, decision.allowed, decision.remaining)
 
 
 def left(history: list[Answer]) -> list[int]:
