@@ -13,7 +13,6 @@ from collections.abc import Generator
 from typing import Any
 
 import pytest
-from pytest_rerunfailures import StatusDB
 
 from tests import stalls
 
@@ -24,18 +23,6 @@ STARTED = pytest.StashKey[float]()
 
 class MachineStalled(Exception):
     """A core stood still while the test ran."""
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_configure(config: Any) -> None:
-    """Keeps pytest-rerunfailures from counting attempts in the main process.
-
-    It counts them there to repeat a test whose process crashed, which is not wanted here, and asks
-    the main process twice for every test.
-    """
-    if hasattr(config, "workerinput"):
-        config.failures_db.sock.close()
-        config.failures_db = StatusDB()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -10,10 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PLUGINS = (
-    *("xdist", "pytest_rerunfailures", "pytest_timeout"),
-    *("tests.stalls", "tests.stall_replay"),
-)
+PLUGINS = ("tests.stalls", "tests.stall_replay")
 # Each test counts its attempts; some write into the log of the monitors that a core stood still.
 TESTS = """
 import os
@@ -91,7 +87,6 @@ def test_failure_runs_again_only_if_machine_stalled(tmp_path: Path) -> None:
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "-n", "1", *options, *plugins, str(file)],
         cwd=ROOT,
-        env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
         check=False,
