@@ -133,7 +133,7 @@ TestLent = Rooms.TestCase
 TestCapped = Capped.TestCase
 TestNewest = Newest.TestCase
 for case in (TestLent, TestCapped, TestNewest):
-    case.settings = settings(stateful_step_count=60, deadline=None)
+    case.settings = settings(stateful_step_count=40, deadline=None)
 
 
 def test_many_who_gave_up_are_not_kept() -> None:

@@ -112,7 +112,7 @@ def test_a_number_that_breaks_the_law_is_noticed(step: Callable[[int], int]) -> 
 
 @pytest.mark.parametrize("limit", EVERY, ids=repr)
 def test_no_step_leaves_exact_arithmetic(limit: Limit, scale: int) -> None:
-    trial(limit, 350 * scale)
+    trial(limit, 150 * scale)
 
 
 @pytest.mark.parametrize("rate", RATES)
@@ -133,7 +133,7 @@ def test_the_largest_burst_a_limit_accepts_is_exact(
     largest = edge(lambda burst: make(rate, burst=burst), 1 << 50)
 
     for burst in {1, largest // 2 + 1, largest} if largest else ():
-        trial(make(rate, burst=burst), 150 * scale)
+        trial(make(rate, burst=burst), 60 * scale)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_the_largest_count_a_limit_accepts_is_exact(
 ) -> None:
     largest = edge(make, 1 << 50)
 
-    trial(make(largest), 700 * scale)
+    trial(make(largest), 300 * scale)
 
 
 def trial(limit: Limit, length: int) -> None:

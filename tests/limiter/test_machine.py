@@ -155,7 +155,5 @@ class Traffic(RuleBasedStateMachine):
             assert worst < self.burst + self.rate
 
 
-Traffic.TestCase.settings = settings(
-    max_examples=2 * settings().max_examples, stateful_step_count=40, deadline=None
-)
+Traffic.TestCase.settings = settings(stateful_step_count=40, deadline=None)
 TestTraffic = Traffic.TestCase

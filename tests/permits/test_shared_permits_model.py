@@ -129,5 +129,5 @@ class Inn(RuleBasedStateMachine):
         self.folder.cleanup()
 
 
-Inn.TestCase.settings = settings(stateful_step_count=30)
+Inn.TestCase.settings = settings(max_examples=settings().max_examples // 2, stateful_step_count=30)
 TestInn = Inn.TestCase

@@ -68,7 +68,7 @@ class Fleet:
             holder.run(holder.permits.close)
 
 
-@settings(max_examples=30)
+@settings(max_examples=settings().max_examples // 2)
 @given(steps=STEPS)
 @pytest.mark.parametrize("method", ["leases", "counters", "windows"])
 def test_as_many_are_inside_as_have_entered_and_not_left(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import headgate
@@ -61,7 +61,6 @@ def test_the_two_groups_of_a_key_are_two(mark: int, capacity: int) -> None:
     assert 0 <= min(first, second) < max(first, second) < rows.size
 
 
-@settings(max_examples=2 * settings().max_examples)
 @given(ACTS)
 def test_where_nobody_is_given_up_a_table_is_a_dict(acts: list[Any]) -> None:
     table, model = Table((TokenBucket("2 per 2s"),), 41), Model()
@@ -74,7 +73,6 @@ def test_where_nobody_is_given_up_a_table_is_a_dict(acts: list[Any]) -> None:
         assert left.remaining == max(0, model.tokens(key))
 
 
-@settings(max_examples=3 * settings().max_examples)
 @given(ACTS)
 def test_whoever_has_a_row_and_owes_is_never_forgiven(acts: list[Any]) -> None:
     table, model = Table((TokenBucket("2 per 2s"),), 1), Model()

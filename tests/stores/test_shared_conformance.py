@@ -16,10 +16,9 @@ from headgate.testing import Case, cases, verify
 from tests.conformance.bare import acts
 from tests.conformance.limits import LIMITS
 from tests.conformance.test_differential import KEY, perform
-from tests.conftest import BRIEF
 from tests.stores.test_rows import ACTS, KEYS, SECOND, Model, play
 
-LENGTH = 500 if BRIEF else 2_000
+LENGTH = 600
 
 
 @pytest.fixture(scope="module")

@@ -47,7 +47,7 @@ def test_each_limit_answers_as_in_memory(
     with Caller(server.url) as caller:
         ledger = caller.open((limit,), clock=ManualClock())
 
-        agree(trace, 50 * scale, Table((limit,), 4), ledger)
+        agree(trace, 35 * scale, Table((limit,), 4), ledger)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -58,7 +58,7 @@ def test_several_limits_answer_as_in_memory(server: Server, seed: int, scale: in
             limits = tuple(chance.sample(EVERY, chance.choice([2, 2, 3, 4, 8])))
             ledger = caller.open(limits, clock=ManualClock())
 
-            agree(onward(limits, chance), 80, Table(limits, 4), ledger)
+            agree(onward(limits, chance), 50, Table(limits, 4), ledger)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -70,14 +70,14 @@ def test_bookings_are_cancelled_as_in_memory(server: Server, seed: int, scale: i
             trace = booking(onward(limits, chance), chance)
             ledger = caller.open(limits, clock=ManualClock())
 
-            agree(trace, 80, Table(limits, 4), ledger)
+            agree(trace, 60, Table(limits, 4), ledger)
 
 
 @pytest.mark.parametrize("limit", UNDATED, ids=repr)
 def test_a_stream_of_questions_is_answered_in_its_order(
     server: Server, limit: Limit, scale: int
 ) -> None:
-    stream, decisions = recorded(limit, 120 * scale)
+    stream, decisions = recorded(limit, 100 * scale)
     with Caller(server.url, "async") as caller:
         ledger = caller.open((limit,), clock=ManualClock()).thing
 
@@ -88,7 +88,7 @@ def test_a_stream_of_questions_is_answered_in_its_order(
 def test_a_clock_that_goes_back_is_answered_by_the_steps(
     server: Server, limit: Limit, scale: int
 ) -> None:
-    witness(server, (limit,), repr(limit), 45 * scale)
+    witness(server, (limit,), repr(limit), 30 * scale)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -98,7 +98,7 @@ def test_a_clock_that_goes_back_is_answered_by_all_limits_together(
     for number in range(scale):
         chance = random.Random(f"{seed} of {number}")
         limits = tuple(chance.sample(UNDATED, chance.choice([2, 3])))
-        witness(server, limits, f"{seed} of {number}", 60)
+        witness(server, limits, f"{seed} of {number}", 40)
 
 
 def recorded(limit: Limit, length: int) -> tuple[list[tuple[str, Act]], list[Decision]]:
