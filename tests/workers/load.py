@@ -18,6 +18,7 @@ LENGTH = re.compile(rb"content-length: ([0-9]+)", re.IGNORECASE)
 ENDS = re.compile(rb"connection: close", re.IGNORECASE)
 # Others want to get on, too: each client asks so often at most, and half as often outside the soak.
 PAUSE = 0.015 if SCALE > 1 else 0.03
+CLIENTS = 4 if SCALE > 1 else 2
 # A net for tests that fail.
 SECONDS = 10.0
 
@@ -29,7 +30,7 @@ class Load:
     them, and `troubles` has all else.
     """
 
-    def __init__(self, port: int, keeping: int = 4, fresh: int = 4) -> None:
+    def __init__(self, port: int, keeping: int = CLIENTS, fresh: int = CLIENTS) -> None:
         self.port = port
         self.clients = [True] * keeping + [False] * fresh
         self.answers = self.stale = 0

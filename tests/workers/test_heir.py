@@ -18,7 +18,7 @@ def test_there_may_be_fewer_workers_and_more_again(service: Service) -> None:
             process.succeed()
 
             after = load.answers
-            until(lambda: load.answers > after + 100, "answers of the new workers")  # noqa: B023
+            until(lambda: load.answers > after + 50, "answers of the new workers")  # noqa: B023
             assert [worker["up"] for worker in process.workers] == [True] * workers
             assert [get(process, "/") for _ in range(20)] == [200] * 20
     assert (load.troubles, load.stale) == ([], 0)
