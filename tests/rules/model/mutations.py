@@ -316,11 +316,14 @@ def valid(path: Path, label: str) -> str:
     """Why a mutation leaves the file good, or the empty string."""
     steps = tuple(str(step) for step in path)
     for ending, (labels, why) in VALID.items():
+        # Most entries are told apart by their last step or by their labels.
+        if ending[-1] not in ("*", steps[-1]) or label not in labels:
+            continue
         # Those of a budget are numbers.
         if steps[:2] == ("budget", "plans") and ending[0] == "plans":
             continue
         tail = steps[-len(ending) :]
-        if label in labels and len(tail) == len(ending) and all(
+        if len(tail) == len(ending) and all(
             wanted in ("*", step) for wanted, step in zip(ending, tail, strict=True)
         ):  # fmt: skip
             return why

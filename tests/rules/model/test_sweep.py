@@ -130,15 +130,15 @@ def broken(kind: str) -> Iterator[Broken]:
 
 
 def chosen(kind: str) -> Iterator[Broken]:
-    """What `make soak` tries all of: every place gets every eighth wrong value, as others of its
-    type get those between, and every value is in every eighth place. Of the four ways to misspell a
-    name, each name has one at most, and they take turns.
+    """What `make soak` tries all of: every place gets every twelfth wrong value, as others of its
+    type get those between, and every value is in every twelfth place. Of the four ways to misspell
+    a name, every other name has one, and they take turns.
     """
     if kind == "misspelled" and SCALE == 1:
-        return islice(broken(kind), 0, None, 5)
+        return islice(broken(kind), 0, None, 9)
     if SCALE > 1 or kind not in WRONG:
         return broken(kind)
-    return islice(broken(kind), [*WRONG].index(kind) % 8, None, 8)
+    return islice(broken(kind), [*WRONG].index(kind) % 12, None, 12)
 
 
 def opened(folder: File) -> Gatekeeper:
