@@ -64,6 +64,27 @@ run: $(DEMO) ## a gateway in front of a small service, and its rules at work, li
 burst: $(DEMO) ## a burst against every algorithm, drawn in the terminal
 	@$(VENV)/bin/python examples/burst.py
 
+# The interpreted form runs the same source, so only tests that execute modules with a .pxd can differ
+# there: an attribute that C initialises may be missing, an integer may grow beyond 64 bits, and
+# Python's own parser is used instead of C's. Tests of whole processes, of servers that fail, of
+# exactness under load and of long random traces run in the compiled form only.
+INTERPRETED := $(addprefix tests/,breaker clock decision limiter wire rules/live \
+	conformance/test_conformance.py adapters/http/test_herald.py algorithms/test_values.py \
+	$(addprefix bulkhead/test_,change.py hold.py pool.py room.py) \
+	$(addprefix gateway/test_,answers.py blame.py changing.py deadlines.py edge.py ending.py faults.py flow.py \
+	  greed.py judging.py leaving.py limits.py messages.py origins.py porch.py retries.py routes.py rules.py \
+	  smuggling.py tunnels.py) \
+	$(addprefix replay/test_,formats.py reading.py scores.py suggest.py) \
+	$(addprefix service/,test_teller.py \
+	  $(addprefix grpc/test_,deadlines.py flow.py frames.py heads.py messages.py) \
+	  $(addprefix http/test_,api.py conformance.py wire.py) \
+	  $(addprefix resp/test_,connections.py manners.py reader.py rules.py throttle.py) \
+	  $(addprefix rls/test_,answers.py conformance.py garbage.py hatch.py json.py pleas.py reference.py)) \
+	$(addprefix stores/test_,fallback.py flood.py holding.py memory.py rows.py seal.py shared.py shared_files.py \
+	  threads.py time.py watch.py) \
+	$(addprefix stores/redis/test_,loops.py names.py places.py records.py replies.py together.py) \
+	$(addprefix telemetry/test_,summits.py telemetry.py) $(addprefix testing/test_,cases.py simulator.py))
+
 test: ## everything: check, the suite, its interpreted part, the serial lane, a sample of the soak
 	@$(MAKE) --no-print-directory $(TOGETHER) $(WHEEL) check warm $(SERVERS)
 	@$(MAKE) --no-print-directory suite
