@@ -37,6 +37,7 @@ class Server(ServerProcess):
     ) -> None:
         self.binary = find(kind)
         super().__init__(kind)
+        self.kind = kind
         self.options = options
         self.login = login
         self.authority = authority
