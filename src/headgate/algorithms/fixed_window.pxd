@@ -19,5 +19,6 @@ cdef class FixedWindow(Limit):
     cdef readonly long long deepest
     cdef void follow(self, long long now) noexcept
     cdef long long date(self, long long now, long long span, long long patience) noexcept
+    cdef long long undate(self, long long now, long long moment) noexcept
     cdef Reply look(self, long long* cells, long long row, long long now, long long enter, long long cost, long long patience) noexcept nogil
     cdef void charge(self, long long* cells, long long row, long long now, long long cost, long long due) noexcept nogil

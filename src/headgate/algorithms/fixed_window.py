@@ -190,6 +190,21 @@ class FixedWindow(Limit):
         # What the step refused stays refused, though by the calendar it may be just in time.
         return real if span <= patience else max(real, patience + 1)
 
+    def undate(self, now: int, moment: int) -> int:
+        # What is in the third window by the calendar is in the third one of the steps as well.
+        if not self.calendar or moment < self.end:
+            return moment
+        ahead = 0
+        begin, end = self.begin, self.end
+        while moment >= end and ahead < DATED:
+            ahead += 1
+            _, begin, end = frame(end, self.calendar, self.zone)
+        rest = moment - begin
+        if ahead == DATED:
+            ahead, rest = ahead + rest // self.length, rest % self.length
+        # A window that is longer than this one has no end for the steps.
+        return self.begin + ahead * self.length + min(rest, self.length - 1)
+
     def _frame(self, first: int, begin: int, end: int) -> None:
         self.first = first
         self.begin = begin

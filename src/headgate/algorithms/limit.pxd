@@ -25,6 +25,7 @@ cdef class Limit:
     cdef void fill(self, long long* cells, long long row, long long now, double units) noexcept
     cdef void follow(self, long long now) noexcept
     cdef long long date(self, long long now, long long span, long long patience) noexcept
+    cdef long long undate(self, long long now, long long moment) noexcept
 
 
 cpdef tuple meter(Limit limit, kind, rate, burst, penalty, name)

@@ -125,6 +125,10 @@ class Limit:
         # How long `span` microseconds from `now` really are; by the calendar, windows differ.
         return span
 
+    def undate(self, now: int, moment: int) -> int:
+        # A moment ahead as the steps count it; the inverse of `date`.
+        return moment
+
     def own(self) -> Limit:
         """The limit a store may keep to itself: this one, unless it follows a calendar."""
         return self

@@ -53,10 +53,15 @@ class Council:
             if cost > limit.most:
                 return -1 - number
             self.answers[number] = limit.look(
-                rows.cells, row + rows.offsets[number], now, enter, cost, patience
+                rows.cells,
+                row + rows.offsets[number],
+                now,
+                limit.undate(now, enter),
+                cost,
+                patience,
             )
             wait, remaining, reset, a, b, c = self.answers[number]
-            wait = limit.date(now, wait, patience)
+            wait = max(enter - now, limit.date(now, wait, patience))
             self.answers[number] = (wait, remaining, limit.date(now, reset, FOREVER), a, b, c)
             longest = max(longest, wait)
             number += 1

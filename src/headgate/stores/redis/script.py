@@ -201,12 +201,14 @@ def doing(limits: tuple[Limit, ...]) -> str:
 
 
 def looked(limit: Limit, number: int, state: list[str], start: int, frame: str) -> str:
-    step = call(limit, number, "step", state, start, frame)
     if not frame:
-        return f"return {step}"
+        return f"return {call(limit, number, 'step', state, start)}"
+    entered = f"undate({frame}, enter)"
+    step = call(limit, number, "step", state, start, frame, enter=entered)
     return (
         f"local wait, remaining, reset, x, y = {step}\n"
-        f"    return date({frame}, wait, patience), remaining, date({frame}, reset, FOREVER), x, y"
+        f"    wait = max(enter - now, date({frame}, wait, patience))\n"
+        f"    return wait, remaining, date({frame}, reset, FOREVER), x, y"
     ).replace("FOREVER", str(FOREVER))
 
 
