@@ -154,7 +154,7 @@ bench: $(BENCH)/.package ## measure against the peers, in an environment of its 
 
 soak: ## the same proofs at length, ten times as long, and tests in real time; within an hour
 	@$(MAKE) --no-print-directory HEADGATE_OPTIMIZE=2 ready
-	$(VENV)/bin/python tools/soak.py
+	$(VENV)/bin/python tools/soak.py --jobs $(JOBS)
 
 dist: $(TOOLS) ## build a release twice and compare; list its contents as an SBOM
 	@$(call install,$(VENV),build twine cyclonedx-bom)

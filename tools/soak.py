@@ -72,7 +72,7 @@ def parts(jobs: int) -> tuple[Part, ...]:
         Part(
             "long",
             (*shared, "--dist", "worksteal", "-o", "faulthandler_timeout=0",
-             "-m", "not realtime", "--timeout", "900"),
+             "-m", "not realtime and not serial", "--timeout", "900"),
             40,
         ),
         Part(
@@ -82,7 +82,7 @@ def parts(jobs: int) -> tuple[Part, ...]:
         ),
         Part(
             "gateway",
-            ("-n", "0", "-o", "faulthandler_timeout=0", "-m", "realtime", "--timeout", "600",
+            ("-n", "0", "-o", "faulthandler_timeout=0", "-m", "realtime or serial", "--timeout", "600",
              *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob(GATEWAY))),
             10,
         ),

@@ -155,5 +155,8 @@ class Traffic(RuleBasedStateMachine):
             assert worst < self.burst + self.rate
 
 
-Traffic.TestCase.settings = settings(stateful_step_count=40, deadline=None)
+# One of these takes as long as a hundred examples of another property.
+Traffic.TestCase.settings = settings(
+    max_examples=min(500, settings().max_examples), stateful_step_count=40, deadline=None
+)
 TestTraffic = Traffic.TestCase
