@@ -82,8 +82,8 @@ def parts(jobs: int) -> tuple[Part, ...]:
         ),
         Part(
             "gateway",
-            ("-n", "0", "-o", "faulthandler_timeout=0", "-m", "realtime or serial", "--timeout", "600",
-             *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob(GATEWAY))),
+            ("-n", "0", "-o", "faulthandler_timeout=0", "-m", "realtime or serial", "--timeout",
+             "600", *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob(GATEWAY))),
             10,
         ),
     )  # fmt: skip

@@ -2,8 +2,8 @@
 
 Virtual time, a hundred workers and then thirty, twice as many calls as they can take, 20 % noise.
 Each limit has half a minute to find the new number; then it keeps at most 1.3 times as many inside
-as the service can work on, and lets it work. `make soak` observes each limit for 30 s after that,
-and `make test` for 10 s; there, other runs have 30 % of the workers and calls.
+as the service can work on, and lets it work. `make soak` plays 200 seeds, and in `make test` the
+other runs have 30 % of the workers and calls.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ WORKERS, FEWER, LATENCY = 100, 30, 0.5
 # The workers of the runs that do not compare the limit with the exact number of workers.
 SMALL, SMALLER = (WORKERS, FEWER) if SCALE > 1 else (30, 9)
 CAPACITY = SMALL / LATENCY
-OBSERVED = 30 if SCALE > 1 else 10
+# Seconds for which a limit is observed after it had time to settle.
+OBSERVED = 10
 # Seconds between changes of the capacity: the limit has 30 to find it, and is observed afterwards.
 PHASE = 30 + OBSERVED
 # From half a minute after each change on: the workers there are, and what they can do.
