@@ -12,7 +12,7 @@ from headgate import FixedWindow, Limit, ManualClock, TokenBucket
 from headgate.stores.flat.table import Table
 from tests.conformance.bare import SECOND, YEAR
 from tests.servers.launch import Server
-from tests.service.resp.staging import Stage
+from tests.service.resp.staging import RespServiceHost
 from tests.stores.redis.callers import Caller
 from tests.stores.remote.callers import Remote
 
@@ -31,7 +31,7 @@ def open_ledger(request: pytest.FixtureRequest) -> Iterator[Open]:
         with Caller(server.url) as caller:
             yield lambda limits: caller.open(limits, clock=ManualClock())
     else:
-        with Stage() as stage, Remote(stage.url) as remote:
+        with RespServiceHost() as host, Remote(host.url) as remote:
             yield lambda limits: remote.open(limits, clock=ManualClock())
 
 
