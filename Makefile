@@ -150,6 +150,7 @@ bench: $(BENCH)/.package ## measure against the peers, in an environment of its 
 	$(BENCH)/bin/python benchmarks/serving.py --json build/bench/serving.json
 	$(BENCH)/bin/python benchmarks/callers.py
 	$(BENCH)/bin/python benchmarks/replay.py
+	$(BENCH)/bin/python benchmarks/instructions.py --compare --json build/bench/instructions.json
 	$(BENCH)/bin/python tools/report.py bench build/bench
 
 soak: ## the same proofs at length, ten times as long, and tests in real time; within an hour

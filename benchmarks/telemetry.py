@@ -9,17 +9,14 @@ both. Told are nanoseconds of a decision, of the wall and of the CPU: of each pr
 five times, of all rounds the median, and of what one took more than the other in the same round
 the median and the spread. Without `--against` only this version is measured.
 
-Where nothing else is quiet, `--instructions` counts what the processor is told to do instead, which
-valgrind knows to the last one: of a decision in the longer of two runs beyond the shorter.
+Where other work shares the machine, `instructions.py` counts machine instructions instead; with
+`--python` for the other interpreter, and `--compare` for both.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
-import re
-import shutil
 import statistics
 import subprocess
 import sys
@@ -27,8 +24,6 @@ import time
 from itertools import cycle, islice
 
 KEYS = 100_000
-# Under valgrind all is slow: so many keys, and so many decisions more of the longer run.
-FEW, MORE = 2_000, 20_000
 SCENES = {
     "allowed, hot key": ("1000000000/s", 1),
     "allowed, many keys": ("1000000000/s", KEYS),
@@ -39,21 +34,20 @@ SCENES = {
 
 def measure() -> dict[str, tuple[float, float]]:
     """Nanoseconds of wall and CPU for each scene."""
-    return {scene: run(*prepare(scene, KEYS, KEYS)) for scene in SCENES}
+    return {scene: run(*prepare(scene)) for scene in SCENES}
 
 
-def prepare(scene, most, times):
+def prepare(scene):
     """A limiter that has met all its keys, and those it is to be asked about."""
     from headgate.rules import Gatekeeper, Rule, Rules
 
     limit, several = SCENES[scene]
-    several = min(several, most)
     found = [f"203.0.{number >> 8 & 255}.{number & 255}/{number}" for number in range(several)]
     keeper = Gatekeeper(Rules([Rule("api", key="client.ip", limit=limit)]))
     weigh = keeper.lodge.book.rulings[0].turnstile.weigh
-    for key in islice(cycle(found), most):
+    for key in islice(cycle(found), KEYS):
         weigh(key, None)
-    return weigh, [*islice(cycle(found), times)]
+    return weigh, [*islice(cycle(found), KEYS)]
 
 
 def run(weigh, keys) -> tuple[float, float]:
@@ -72,28 +66,6 @@ def ask(python: str) -> dict[str, list[float]]:
     """The same of another interpreter."""
     line = [python, __file__, "--one"]
     return json.loads(subprocess.run(line, capture_output=True, check=True, text=True).stdout)
-
-
-def count(python: str, scene: str) -> float:
-    """How many instructions of the processor one decision takes."""
-    told = []
-    for times in (0, MORE):
-        line = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
-        line += [python, __file__, "--scene", scene, "--times", str(times)]
-        env = {**os.environ, "PYTHONHASHSEED": "0"}
-        said = subprocess.run(line, capture_output=True, check=True, text=True, env=env).stderr
-        told.append(int(re.search(r"Collected : (\d+)", said)[1]))
-    return (told[1] - told[0]) / MORE
-
-
-def instructions(pythons: list[str]) -> None:
-    """Print how many instructions a decision takes, and how many more than under the other."""
-    if shutil.which("valgrind") is None:
-        sys.exit("--instructions needs valgrind: apt install valgrind")
-    for scene in SCENES:
-        *was, now = [count(python, scene) for python in pythons]
-        more = f"   before {was[0]:6.0f}   more {now - was[0]:+5.0f}" if was else ""
-        print(f"{scene:20} {now:6.0f} instructions{more}", flush=True)
 
 
 def compare(pythons: list[str], times: int) -> None:
@@ -115,24 +87,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--against", default="")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--instructions", action="store_true")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--scene", help=argparse.SUPPRESS)
-    parser.add_argument("--times", type=int, help=argparse.SUPPRESS)
     said = parser.parse_args()
     if said.one:
         print(json.dumps(measure()))
         return
-    if said.scene:
-        weigh, keys = prepare(said.scene, FEW, said.times)
-        for key in keys:
-            weigh(key, None)
-        return
     pythons = [one for one in (said.against, sys.executable) if one]
-    if said.instructions:
-        instructions(pythons)
-    else:
-        compare(pythons, said.rounds)
+    compare(pythons, said.rounds)
 
 
 if __name__ == "__main__":
