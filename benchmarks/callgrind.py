@@ -29,6 +29,7 @@ ANSWER_TIMEOUT = 120
 EXIT_TIMEOUT = 60
 # A row is repeatable if two runs differ by less; longer series are measured until it is.
 TOLERANCE = 0.005
+MAX_SPREAD = TOLERANCE / 2
 # Lengths of the counted segments, as multiples of the shortest, which has this many decisions
 # at least.
 SHORTEST = 20
@@ -49,9 +50,8 @@ class Segment:
 class Figure:
     """Instructions of one decision.
 
-    `spread` is how far the middle half of the segments lies apart, as a share of `instructions`.
-    `background` is the share of all counted instructions that was subtracted because it depends
-    on time, such as timers.
+    `spread` is the median distance of the segments from it, as a share of it. `background` is the
+    share of all counted instructions that was subtracted because it depends on time.
     """
 
     instructions: float
@@ -61,8 +61,8 @@ class Figure:
 
     @property
     def settled(self) -> bool:
-        """Whether the segments agree within the tolerance."""
-        return self.spread <= TOLERANCE
+        """Whether most segments agree, so that another run will be within the tolerance."""
+        return self.spread <= MAX_SPREAD
 
     def as_json(self) -> dict[str, Any]:
         """The fields, rounded to what can be believed."""
@@ -90,14 +90,8 @@ def compute_figure(zero: Segment, idle: Segment | None, segments: Sequence[Segme
     ]
     middle = statistics.median(samples)
     counted = sum(segment.instructions for segment in segments)
-    return Figure(middle, _spread(samples) / middle, sum(extra) / counted, samples)
-
-
-def _spread(samples: Sequence[float]) -> float:
-    if len(samples) < 4:
-        return max(samples) - min(samples)
-    first, _, third = statistics.quantiles(samples, n=4, method="inclusive")
-    return third - first
+    spread = statistics.median(abs(sample - middle) for sample in samples) / middle
+    return Figure(middle, spread, sum(extra) / counted, samples)
 
 
 # Processes that run, for `kill_processes`.
@@ -208,17 +202,19 @@ def kill_processes() -> None:
 
 
 def measure_decisions(
-    process: CountedProcess, decide: Callable[[int], object], target: int, idle_s: float = 0.0
-) -> Figure:
+    process: CountedProcess, decide: Callable[[int], object], target: int, idle_s: float = 0.0,
+    step: int = SHORTEST,
+) -> Figure:  # fmt: skip
     """Count `decide(count)` in segments of different lengths until they agree.
 
     `process` counts already and has been warmed up. A short segment has about `target`
-    instructions. `idle_s` is for servers, whose timers cost something in every second.
+    instructions, and a multiple of `step` decisions. `idle_s` is for servers, whose timers cost
+    something in every second.
     """
     process.read_segment(0)
-    decide(SHORTEST)
-    first = process.read_segment(SHORTEST)
-    count = max(SHORTEST, SHORTEST * target // max(first.instructions, 1))
+    decide(step)
+    first = process.read_segment(step)
+    count = step * max(1, target // max(first.instructions, 1))
     decide(0)
     zero, idle = process.read_segment(0), None
     if idle_s:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Decide = Callable[[int], None]
 
-KEYS = 2_000
+KEYS = 500
 
 
 def build_floor() -> Decide:

@@ -8,6 +8,7 @@ many.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -23,8 +24,8 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from callgrind import CountedProcess, Figure, measure_decisions
-from instruction_calls import build_rows, name_count
+from callgrind import SHORTEST, CountedProcess, Figure, measure_decisions
+from instruction_calls import KEYS, build_rows, name_count
 from instruction_clients import (
     HOST,
     HttpClient,
@@ -45,7 +46,7 @@ READY_TIMEOUT = 600
 RELOAD_TIMEOUT = 240
 RELOAD_INTERVAL = 30
 IDLE_S = 3.0
-SLOWER = 100
+SLOWER = 1_000
 POLL_S = 0.2
 # Decisions before counting, so that caches and free lists are filled, and the bytecode is
 # specialised; and instructions of a short segment. Servers have timers, of which a segment may
@@ -114,8 +115,10 @@ def measure_group(rows: Sequence[Row], form: str, installed: Installation, repor
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         environment = build_environment(folder)
+        paths = [disable_garbage_collection(folder)]
         if form == "interpreted" and any(not row.name.startswith("floor") for row in rows):
-            environment["PYTHONPATH"] = str(copy_interpreted(installed, folder))
+            paths.append(copy_interpreted(installed, folder))
+        environment["PYTHONPATH"] = os.pathsep.join(map(str, paths))
         group = rows[0].group
         if group in {"calls", "redis"}:
             with run_redis(folder, needed=group == "redis") as url:
@@ -135,6 +138,17 @@ def build_environment(folder: Path) -> dict[str, str]:
         "LC_ALL": "C.UTF-8",
         "HOME": str(folder),
     }
+
+
+def disable_garbage_collection(folder: Path) -> Path:
+    """A folder for the path that switches the collector of cycles off when Python starts.
+
+    It runs seldom and takes millions of instructions, so one segment has a run and the next none.
+    """
+    target = folder / "site"
+    target.mkdir()
+    (target / "sitecustomize.py").write_text("import gc\n\ngc.disable()\n")
+    return target
 
 
 def slow_clocks(folder: Path) -> dict[str, str]:
@@ -219,7 +233,10 @@ def _measure_calls(
             decide(row.name, WARM_UP)
             if not number:
                 process.start_counting()
-            report(row, measure_decisions(process, partial(decide, row.name), target))
+            # Keys differ in what they cost, so every segment has all of them equally often.
+            step = KEYS if "many keys" in row.name else SHORTEST
+            decide_row = partial(decide, row.name)
+            report(row, measure_decisions(process, decide_row, target, step=step))
 
 
 class Server:

@@ -14,16 +14,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from reports import in_process, on_redis, reliability, targets
+from reports import in_process, instructions, on_redis, reliability, targets
 
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs" / "benchmarks"
 PICTURES = ROOT / "docs" / "pictures"
 Measured = dict[str, Any]
 # What is measured, by the name of its file, and the page and the picture that are made of it.
-SHOWN: dict[str, tuple[str, Callable[[Measured], str], Callable[[Measured], str]]] = {
+SHOWN: dict[str, tuple[str, Callable[[Measured], str], Callable[[Measured], str] | None]] = {
     "memory": ("in-process", in_process.page, in_process.picture),
     "redis": ("on-redis", on_redis.page, on_redis.picture),
+    "instructions": ("instructions", instructions.page, None),
 }
 
 
@@ -48,10 +49,9 @@ def bench(folder: Path) -> list[Path]:
     written = []
     for name, (title, page, picture) in SHOWN.items():
         if name in found:
-            written += [
-                write(PICTURES / f"bench_{name}.svg", picture(found[name])),
-                write(PAGES / f"{title}.md", page(found[name])),
-            ]
+            if picture is not None:
+                written.append(write(PICTURES / f"bench_{name}.svg", picture(found[name])))
+            written.append(write(PAGES / f"{title}.md", page(found[name])))
     if found:
         written.append(write(PAGES / "targets.md", targets.page(found)))
     return written
