@@ -45,7 +45,7 @@ COMPILED_FILES = ("*.so", "*.pyd", "*.c", "*.pxd")
 READY_TIMEOUT = 600
 RELOAD_TIMEOUT = 240
 RELOAD_INTERVAL = 30
-IDLE_S = 3.0
+IDLE_S = 2.0
 SLOWER = 1_000
 POLL_S = 0.2
 # Decisions before counting, so that caches and free lists are filled, and the bytecode is
