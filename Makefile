@@ -3,11 +3,11 @@
 #   PYTHON=python3.13 make test    use another interpreter (`make clean` between them)
 #   HEADGATE_PURE=1 make test      compile nothing, and test the interpreted form only
 #   HEADGATE_REQUIRE=1 make test   fail if the core does not compile
-#   JOBS=1 make test               run one test process instead of three
+#   JOBS=1 make test               run one test process instead of four
 #   HEADGATE_OPTIMIZE=2 make test  compile with the optimisation level of a release
 
 PYTHON ?= python3
-JOBS ?= 3
+JOBS ?= 4
 VENV := .venv
 BENCH := .venv-bench
 # uv installs the packages of the tests in three seconds, pip in forty. Without uv, pip installs them.
@@ -68,22 +68,23 @@ burst: $(DEMO) ## a burst against every algorithm, drawn in the terminal
 # there: an attribute that C initialises may be missing, an integer may grow beyond 64 bits, and
 # Python's own parser is used instead of C's. Tests of whole processes, of servers that fail, of
 # exactness under load and of long random traces run in the compiled form only.
-INTERPRETED := $(addprefix tests/,breaker clock decision limiter wire rules/live \
+INTERPRETED := $(addprefix tests/,breaker clock decision wire rules/live \
 	conformance/test_conformance.py adapters/http/test_herald.py algorithms/test_values.py \
 	$(addprefix bulkhead/test_,change.py hold.py pool.py room.py) \
-	$(addprefix gateway/test_,answers.py blame.py changing.py deadlines.py edge.py ending.py faults.py flow.py \
-	  greed.py judging.py leaving.py limits.py messages.py origins.py porch.py retries.py routes.py rules.py \
-	  smuggling.py tunnels.py) \
+	$(addprefix gateway/test_,answers.py deadlines.py edge.py ending.py flow.py leaving.py messages.py origins.py \
+	  retries.py smuggling.py tunnels.py) \
+	$(addprefix limiter/test_,acquire.py guard.py life.py listen.py machine.py order.py verbs.py) \
 	$(addprefix replay/test_,formats.py reading.py scores.py suggest.py) \
-	$(addprefix service/,test_teller.py \
-	  $(addprefix grpc/test_,deadlines.py flow.py frames.py heads.py messages.py) \
-	  $(addprefix http/test_,api.py conformance.py wire.py) \
-	  $(addprefix resp/test_,connections.py manners.py reader.py rules.py throttle.py) \
-	  $(addprefix rls/test_,answers.py conformance.py garbage.py hatch.py json.py pleas.py reference.py)) \
-	$(addprefix stores/test_,fallback.py flood.py holding.py memory.py rows.py seal.py shared.py shared_files.py \
-	  threads.py time.py watch.py) \
-	$(addprefix stores/redis/test_,loops.py names.py places.py records.py replies.py together.py) \
-	$(addprefix telemetry/test_,summits.py telemetry.py) $(addprefix testing/test_,cases.py simulator.py))
+	$(addprefix service/,test_teller.py grpc/test_flow.py grpc/test_frames.py grpc/test_heads.py grpc/test_messages.py \
+	  http/test_api.py http/test_wire.py resp/test_manners.py resp/test_reader.py resp/test_rules.py \
+	  resp/test_throttle.py rls/test_answers.py rls/test_hatch.py rls/test_pleas.py) \
+	$(addprefix stores/test_,fallback.py fork.py holding.py memory.py rows.py seal.py shared.py shared_files.py \
+	  threads.py time.py watch.py \
+	  shared_steps.py::test_newcomers_that_have_to_share_a_row_do_not_find_it_half_changed \
+	  shared_steps.py::test_whoever_is_interrupted_in_the_middle_leaves_no_row_half_changed_and_no_gate_shut \
+	  shared_threads.py::test_a_signal_handler_may_take_in_the_middle_of_a_decision) \
+	$(addprefix stores/redis/test_,loops.py places.py records.py replies.py together.py) \
+	$(addprefix telemetry/test_,summits.py telemetry.py))
 
 test: ## everything: check, the suite, its interpreted part, the serial lane, a sample of the soak
 	@$(MAKE) --no-print-directory $(TOGETHER) $(WHEEL) check warm $(SERVERS)

@@ -37,7 +37,7 @@ GRACE = 30.0
 SAMPLE_SCALE = 2
 # No test of the sample begins after the first, takes longer than the second, and the sample as a
 # whole is stopped after the third, all in seconds.
-SAMPLE_BUDGET, SAMPLE_TEST, SAMPLE_LIMIT = 14, 15, 36
+SAMPLE_BUDGET, SAMPLE_TEST, SAMPLE_LIMIT = 8, 15, 36
 
 
 class Part(NamedTuple):
