@@ -4,6 +4,7 @@
 #   HEADGATE_PURE=1 make test      compile nothing, and test the interpreted form only
 #   HEADGATE_REQUIRE=1 make test   fail if the core does not compile
 #   JOBS=1 make test               run one test process instead of four
+#   RECORD=1 make test             write JUnit files to build/tests
 #   HEADGATE_OPTIMIZE=2 make test  compile with the optimisation level of a release
 
 PYTHON ?= python3
@@ -47,7 +48,8 @@ SOURCES := pyproject.toml setup.py MANIFEST.in \
 	$(shell find src -name '*.py' -o -name '*.pxd' -o -name '*.lua' -o -name '*.txt' -o -name '*.yaml' -o -name py.typed \
 	-o -path '*/dashboard/files/*')
 PYTEST := $(VENV)/bin/python -m pytest
-RESULTS := build/tests
+# RECORD=1 writes the results of each run to build/tests/*.xml, which tools/cases.py reads.
+record = $(if $(RECORD),--junitxml=build/tests/$(1).xml)
 
 # Compiling uses both cores; pip, apt and mypy wait or use one. So they run side by side, and make
 # groups the output of each if it can.
@@ -100,16 +102,16 @@ ready: $(PACKAGE) $(TOOLS) $(SERVERS)
 suite: ready
 ifeq ($(PURE),)
 	@if $(VENV)/bin/python -c 'import sys, headgate; sys.exit(not headgate.COMPILED)'; then \
-	HEADGATE_FORM=compiled $(PYTEST) -n $(JOBS) --junitxml=$(RESULTS)/compiled.xml && \
-	HEADGATE_FORM=interpreted HEADGATE_BRIEF=1 PYTHONPATH=src $(PYTEST) -n $(JOBS) \
-	  --junitxml=$(RESULTS)/interpreted.xml $(INTERPRETED); \
+	HEADGATE_FORM=compiled $(PYTEST) -n $(JOBS) $(call record,compiled) && \
+	HEADGATE_FORM=interpreted HEADGATE_BRIEF=1 PYTHONPATH=src $(PYTEST) -n $(JOBS) $(call record,interpreted) \
+	  $(INTERPRETED); \
 	else echo "Nothing is compiled here; run with HEADGATE_REQUIRE=1 to see why. Only the interpreted form is tested."; \
-	HEADGATE_FORM=interpreted PYTHONPATH=src $(PYTEST) -n $(JOBS) --junitxml=$(RESULTS)/interpreted.xml; \
+	HEADGATE_FORM=interpreted PYTHONPATH=src $(PYTEST) -n $(JOBS) $(call record,interpreted); \
 	fi
 else
-	@HEADGATE_FORM=interpreted $(PYTEST) -n $(JOBS) --junitxml=$(RESULTS)/interpreted.xml
+	@HEADGATE_FORM=interpreted $(PYTEST) -n $(JOBS) $(call record,interpreted)
 endif
-	@$(PYTEST) -n 0 -m serial --junitxml=$(RESULTS)/serial.xml
+	@$(PYTEST) -n 0 -m serial $(call record,serial) tests/realtime
 	@$(VENV)/bin/python tools/soak.py --sample
 
 quick: $(TOOLS) ## within a minute: lint, types, and the tests of the modules that changed

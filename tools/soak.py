@@ -71,8 +71,8 @@ def parts(jobs: int) -> tuple[Part, ...]:
     return (
         Part(
             "long",
-            (*shared, "--dist", "worksteal", "-o", "faulthandler_timeout=0",
-             "-m", "not realtime and not serial", "--timeout", "900"),
+            (*shared, "--dist", "worksteal", "-m", "not realtime and not serial",
+             "--timeout", "900"),
             40,
         ),
         Part(
@@ -82,8 +82,8 @@ def parts(jobs: int) -> tuple[Part, ...]:
         ),
         Part(
             "gateway",
-            ("-n", "0", "-o", "faulthandler_timeout=0", "-m", "realtime or serial", "--timeout",
-             "600", *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob(GATEWAY))),
+            ("-n", "0", "-m", "realtime or serial", "--timeout", "600",
+             *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob(GATEWAY))),
             10,
         ),
     )  # fmt: skip
