@@ -191,7 +191,7 @@ class FixedWindow(Limit):
         return real if span <= patience else max(real, patience + 1)
 
     def undate(self, now: int, moment: int) -> int:
-        # What is in the third window by the calendar is in the third one of the steps as well.
+        # A moment in the third window of the calendar lies in the third window of the steps.
         if not self.calendar or moment < self.end:
             return moment
         ahead = 0
