@@ -26,6 +26,7 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 import report
+from cases import read_outcome
 
 ROOT = Path(__file__).parents[1]
 RECORDS = ROOT / "build" / "soak"
@@ -173,9 +174,8 @@ def stop(running: subprocess.Popen[bytes], grace: float) -> None:
 def read_cases(path: Path) -> Iterator[Case]:
     """The cases of a record, which one of our own test runs wrote."""
     for one in ElementTree.parse(path).iter("testcase"):  # noqa: S314
-        failed = any(one.find(kind) is not None for kind in ("failure", "error"))
         node = node_id(one.get("classname", ""), one.get("name", ""))
-        yield Case(node, failed, float(one.get("time", "0")))
+        yield Case(node, read_outcome(one) == "failed", float(one.get("time", "0")))
 
 
 def node_id(classname: str, name: str) -> str:

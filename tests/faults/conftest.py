@@ -36,11 +36,8 @@ def bench(bench_process: Server, bench_station: Station) -> Bench:
 
 
 @pytest.fixture
-def hire(request: pytest.FixtureRequest) -> Iterator[Callable[..., Caller]]:
-    """Makes callers, sends them home after the test, and notes how long they had to wait.
-
-    `record_property` would warn under --junitxml, see `figures` of tests/realtime/conftest.py.
-    """
+def hire(record_property: Callable[[str, Any], None]) -> Iterator[Callable[..., Caller]]:
+    """Makes callers, sends them home after the test, and notes how long they had to wait."""
     callers: list[Caller] = []
     # The garbage of a whole test run takes longer to collect than a check may be late.
     gc.disable()
@@ -53,5 +50,4 @@ def hire(request: pytest.FixtureRequest) -> Iterator[Callable[..., Caller]]:
 
         yield made
     usual = [caller for caller in callers if caller.budget == BUDGET]
-    spans = [call.span for caller in usual for call in caller.history]
-    request.node.user_properties.append(("checks", spans))
+    record_property("checks", [call.span for caller in usual for call in caller.history])
